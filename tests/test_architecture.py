@@ -23,7 +23,7 @@ REGISTRIES = (
 TEXT_LIMIT = 1_000_000
 
 
-def tracked() -> list[Path]:
+def tracked_files() -> list[Path]:
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -100,7 +100,7 @@ def test_no_file_names_a_package_registry() -> None:
     """A lock file or a build must install from whatever mirror the machine is set up for."""
     places = [
         f"{path.relative_to(ROOT)}: {host}"
-        for path in tracked()
+        for path in tracked_files()
         if path.stat().st_size < TEXT_LIMIT
         for host in REGISTRIES
         if host.encode() in path.read_bytes()
@@ -119,14 +119,14 @@ def test_every_requirement_is_pinned_and_says_why(name: str) -> None:
 def test_no_note_to_self_and_no_skipped_test() -> None:
     """What is left to do is in the issue tracker; a test that cannot run fails and says why."""
     words = re.compile(rb"\b(TODO|FIXME|XXX)\b|pytest\.mark\.(skip|xfail)|pytest\.(skip|xfail)\(")
-    python = [path for path in tracked() if path.suffix == ".py" and path != Path(__file__)]
+    python = [path for path in tracked_files() if path.suffix == ".py" and path != Path(__file__)]
     assert [str(path.relative_to(ROOT)) for path in python if words.search(path.read_bytes())] == []
 
 
 def test_a_python_file_stays_readable_in_one_sitting() -> None:
     lengths = {
         str(path.relative_to(ROOT)): len(path.read_text().splitlines())
-        for path in tracked()
+        for path in tracked_files()
         if path.suffix == ".py"
         and path.relative_to(ROOT).parts[0] in PACKAGES
         and "migrations" not in path.parts

@@ -45,19 +45,19 @@ def errors_of_ours() -> frozenset[str]:
     return frozenset(errors)
 
 
-def raised(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def raised_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Names of what statements raise: nothing of functions inside them, nor what a `try` around it handles."""
     for node in nodes:
         if isinstance(node, ast.Raise):
             yield name_of(node.exc)
         elif isinstance(node, ast.Try):
             handled = {name_of(each) for handler in node.handlers for each in types_of(handler)}
-            yield from set(raised(node.body)) - handled
-            yield from raised([*node.handlers, *node.orelse, *node.finalbody])
+            yield from set(raised_names(node.body)) - handled
+            yield from raised_names([*node.handlers, *node.orelse, *node.finalbody])
         elif isinstance(node, ast.With) and name_of(node.items[0].context_expr) in HANDLERS:
             continue
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield from raised(ast.iter_child_nodes(node))
+            yield from raised_names(ast.iter_child_nodes(node))
 
 
 def callables(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -77,7 +77,7 @@ def types_of(handler: ast.ExceptHandler) -> list[ast.expr]:
 
 def silent(node: ast.FunctionDef | ast.AsyncFunctionDef, errors: frozenset[str]) -> set[str]:
     """The errors that a public function raises and does not speak of."""
-    own_errors = set(raised(node.body)) & errors
+    own_errors = set(raised_names(node.body)) & errors
     text = ast.get_docstring(node) or ""
     if node.name.startswith("_") or SAYS.search(text) or any(name in text for name in own_errors):
         return set()
@@ -128,7 +128,7 @@ RAISES = re.compile(r"\braises? ((?:[A-Z]\w+(?:, | and | or |, and )?)+)", re.IG
 def test_a_docstring_names_errors_that_there_are() -> None:
     """A renamed exception takes its name in docstrings along."""
     trees = {path: ast.parse(text) for path, text in sources().items()}
-    names = {name for tree in trees.values() for name in defined_or_imported(tree)} | set(dir(builtins))
+    names = {name for tree in trees.values() for name in class_names(tree)} | set(dir(builtins))
     unknown = {
         f"{path}: {name}"
         for path, tree in trees.items()
@@ -142,7 +142,7 @@ def test_a_docstring_names_errors_that_there_are() -> None:
     assert unknown == set()
 
 
-def defined_or_imported(tree: ast.Module) -> Iterator[str]:
+def class_names(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             yield node.name

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_FOR_PAGES = 20
 
 
-def locked() -> dict[str, dict[str, Any]]:
+def lock_entries() -> dict[str, dict[str, Any]]:
     packages: dict[str, dict[str, Any]] = json.loads((ROOT / "package-lock.json").read_text())["packages"]
     return {path: entry for path, entry in packages.items() if path}
 
@@ -19,7 +19,7 @@ def locked() -> dict[str, dict[str, Any]]:
 def test_running_the_console_installs_what_pages_load_and_no_client() -> None:
     # Of an optional one only that of the machine is installed: the bundler has one for each kind of machine.
     for_pages = [
-        path for path, entry in locked().items() if not entry.get("dev") and not entry.get("optional")
+        path for path, entry in lock_entries().items() if not entry.get("dev") and not entry.get("optional")
     ]
 
     assert "node_modules/echarts" in for_pages
@@ -40,5 +40,5 @@ def test_make_run_leaves_the_clients_out_and_make_test_does_not() -> None:
 
 
 def test_a_package_is_the_one_that_was_locked_wherever_it_comes_from() -> None:
-    assert [path for path, entry in locked().items() if not entry.get("integrity")] == []
-    assert [path for path, entry in locked().items() if "resolved" in entry] == []
+    assert [path for path, entry in lock_entries().items() if not entry.get("integrity")] == []
+    assert [path for path, entry in lock_entries().items() if "resolved" in entry] == []

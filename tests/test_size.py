@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.test_architecture import PACKAGES, ROOT, tracked
+from tests.test_architecture import PACKAGES, ROOT, tracked_files
 from tests.test_vocabulary import RATCHETS
 
 LONGEST_FUNCTION = 50
@@ -26,7 +26,7 @@ RUN = 5
 @cache
 def sources() -> dict[Path, str]:
     """The product's Python without migrations, by path from the project's root."""
-    paths = [path.relative_to(ROOT) for path in tracked() if path.suffix == ".py"]
+    paths = [path.relative_to(ROOT) for path in tracked_files() if path.suffix == ".py"]
     return {
         path: (ROOT / path).read_text()
         for path in paths

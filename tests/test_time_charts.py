@@ -28,7 +28,7 @@ from finops.unitcosts.models import UnitMetric
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
 from tests.finops.ai_spend.test_review import claude
-from tests.finops.insights.anomalies.bills import FIRST, SPIKE, bill, look, with_extra
+from tests.finops.insights.anomalies.bills import FIRST, SPIKE, bill, run_detection, with_extra
 from tests.finops.insights.commitments.test_commitments import commitment_line
 from tests.world.budgets import create_budget, source_scope
 from tests.world.costs import add_source
@@ -108,7 +108,7 @@ def fill(account: Account) -> None:
         widget("unit_cost", unit_metric="Per request", granularity="day"),
         widget("usage", metric="requests"),
     )
-    look(account)
+    run_detection(account)
     add_event("checkout v142", actor="Ada", url="https://git.example.com/142")
 
 

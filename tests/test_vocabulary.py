@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
-from tests.test_architecture import PACKAGES, ROOT, tracked
+from tests.test_architecture import PACKAGES, ROOT, tracked_files
 
 RATCHETS = ROOT / "tests" / "ratchets.json"
 IRREGULAR = frozenset(
@@ -143,7 +143,7 @@ PUBLIC_FIELDS = frozenset({"others", "rest", "what"})
 
 def names() -> Iterator[tuple[str, str, Path]]:
     """Kind, name and file of each module, class and function of the product. An inner class has its owner's name too."""
-    for path in tracked():
+    for path in tracked_files():
         parts = path.relative_to(ROOT).parts
         if path.suffix != ".py" or parts[0] not in PACKAGES or "migrations" in parts:
             continue
@@ -233,7 +233,7 @@ def variables(tree: ast.Module, public_fields: frozenset[str]) -> Iterator[ast.N
 
 def test_no_variable_of_a_function_is_a_word_of_our_own() -> None:
     private = []
-    for path in tracked():
+    for path in tracked_files():
         folder = path.relative_to(ROOT).parts[0]
         if (
             path.suffix != ".py"

@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
 
-from tests.test_architecture import PACKAGES, ROOT, tracked
+from tests.test_architecture import PACKAGES, ROOT, tracked_files
 
 VARIABLE: Final = "{…}"
 _TAG: Final = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
@@ -73,7 +73,7 @@ _LABELS: Final = frozenset(
 def visible_texts() -> dict[str, str]:
     """Return each text with the path of its first occurrence."""
     texts: dict[str, str] = {}
-    for path in sorted(tracked(), key=str):
+    for path in sorted(tracked_files(), key=str):
         for text in _texts_of(path):
             texts.setdefault(text, str(path.relative_to(ROOT)))
     return texts
@@ -145,7 +145,7 @@ def _clean(texts: list[str]) -> Iterator[str]:
 
 def _of_module(source: str) -> Iterator[str]:
     tree = ast.parse(source)
-    hidden = {id(node) for each in ast.walk(tree) for node in _hidden(each)}
+    hidden = {id(node) for each in ast.walk(tree) for node in _developer_texts(each)}
     yield from _clean(list(_strings(tree, hidden, is_label=False)))
 
 
@@ -176,7 +176,7 @@ def _is_text(text: str, *, is_label: bool) -> bool:
     return " " in text.strip() and bool(re.search(r"[a-z]{2}", text)) and "%s" not in text
 
 
-def _hidden(node: ast.AST) -> Iterator[ast.AST]:
+def _developer_texts(node: ast.AST) -> Iterator[ast.AST]:
     """Yield strings that only developers read: docstrings, log messages, and programming errors."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         yield node.value

@@ -44,7 +44,7 @@ def wait_until(
         threading.Event().wait(pause)
 
 
-def someone_waits_for_us() -> bool:
+def is_blocking_others() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 ACTIONS = ("Connect source", "Invite teammate", "Connect assistant", "Create budget")
 
 
-def alone(cast: Cast) -> Membership:
+def only_membership(cast: Cast) -> Membership:
     """The owner of an account without anybody else."""
     Membership.objects.filter(account=cast.account).exclude(user=cast.owner).delete()
     return Membership.objects.get(account=cast.account, user=cast.owner)
@@ -41,7 +41,7 @@ def page(user: User) -> str:
 
 
 def test_a_new_account_has_four_steps_in_order_with_a_button_each(cast: Cast) -> None:
-    membership = alone(cast)
+    membership = only_membership(cast)
 
     assert steps(membership) == dict.fromkeys(ACTIONS, False)
     text = page(cast.owner)
@@ -69,7 +69,7 @@ def test_a_new_account_has_four_steps_in_order_with_a_button_each(cast: Cast) ->
 def test_a_step_is_done_once_the_fact_is_there(
     cast: Cast, action: str, act: Callable[[Cast], object]
 ) -> None:
-    membership = alone(cast)
+    membership = only_membership(cast)
     with account_scope(cast.account):
         act(cast)
 
@@ -78,7 +78,7 @@ def test_a_step_is_done_once_the_fact_is_there(
 
 
 def test_facts_of_another_account_do_nothing(cast: Cast, acme: Account) -> None:
-    membership = alone(cast)
+    membership = only_membership(cast)
     with account_scope(cast.other_account):
         CostSource.objects.create(account=cast.other_account, name="AWS")
         mint_mcp_key(account=cast.other_account, actor=cast.actor, name="Cursor")
@@ -123,7 +123,7 @@ def test_a_person_dismisses_the_panel_for_themselves_and_it_costs_no_query_then(
 
 
 def test_an_account_from_before_has_none(cast: Cast) -> None:
-    membership = alone(cast)
+    membership = only_membership(cast)
     created_at = membership.account.created_at
 
     with clock.frozen(created_at + timedelta(days=89)):

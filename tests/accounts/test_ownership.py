@@ -32,7 +32,7 @@ def lake(tmp_path: Path, settings: Any) -> None:
     settings.LAKE_URL = str(tmp_path / "lake")
 
 
-def fresh(user: User) -> Client:
+def reauthenticated_client(user: User) -> Client:
     """Signed in, with the password given a moment ago."""
     return reauthenticated(signed_in(user), user)
 
@@ -47,7 +47,7 @@ def offer(cast: Cast, client: Client, name: str) -> Any:
 
 
 def test_an_owner_names_an_admin_who_accepts(cast: Cast) -> None:
-    owner, admin = fresh(cast.owner), signed_in(cast.admin)
+    owner, admin = reauthenticated_client(cast.owner), signed_in(cast.admin)
     offer(cast, owner, "admin")
 
     assert role(cast, "owner") == "owner"
@@ -74,7 +74,7 @@ def mails() -> list[tuple[list[str], str]]:
 
 def test_an_offer_of_ownership_is_mailed_to_whom_it_is_made(cast: Cast) -> None:
     Account.objects.filter(pk=cast.account.pk).update(name="Acme\nFrom: us")
-    offer(cast, fresh(cast.owner), "admin")
+    offer(cast, reauthenticated_client(cast.owner), "admin")
 
     ((to, text),) = mails()
     assert to == ["admin@example.com"]
@@ -84,7 +84,7 @@ def test_an_offer_of_ownership_is_mailed_to_whom_it_is_made(cast: Cast) -> None:
 
 
 def test_owner_and_admins_are_mailed_each_step_of_a_deletion(cast: Cast, lake: None) -> None:
-    owner = fresh(cast.owner)
+    owner = reauthenticated_client(cast.owner)
     steps = []
 
     owner.post(f"{SETTINGS}delete/", {"name": "Acme"})
@@ -114,7 +114,7 @@ def test_owner_and_admins_are_mailed_each_step_of_a_deletion(cast: Cast, lake: N
 
 
 def test_an_offer_is_declined_or_withdrawn_and_ends_with_its_owner(cast: Cast) -> None:
-    owner, admin = fresh(cast.owner), signed_in(cast.admin)
+    owner, admin = reauthenticated_client(cast.owner), signed_in(cast.admin)
 
     offer(cast, owner, "admin")
     admin.post(f"{SETTINGS}transfer/decline/")
@@ -148,7 +148,7 @@ def test_an_upgrade_keeps_the_offers_of_owners_alone(cast: Cast) -> None:
 
 
 def test_a_viewer_is_not_named_and_the_password_is_asked_for(cast: Cast) -> None:
-    page = offer(cast, fresh(cast.owner), "viewer").content.decode()
+    page = offer(cast, reauthenticated_client(cast.owner), "viewer").content.decode()
     response = offer(cast, signed_in(cast.owner), "admin")
 
     assert "Choose a member or admin" in page
@@ -157,7 +157,7 @@ def test_a_viewer_is_not_named_and_the_password_is_asked_for(cast: Cast) -> None
 
 
 def test_an_owner_deletes_by_name_and_password_and_restores(cast: Cast) -> None:
-    owner = fresh(cast.owner)
+    owner = reauthenticated_client(cast.owner)
 
     response = signed_in(cast.owner).post(f"{SETTINGS}delete/", {"name": "Acme"}, follow=True)
     wrong = owner.post(f"{SETTINGS}delete/", {"name": "acme"})
@@ -177,7 +177,7 @@ def test_an_owner_deletes_by_name_and_password_and_restores(cast: Cast) -> None:
 
 
 def test_an_admin_neither_deletes_nor_hands_over(cast: Cast) -> None:
-    admin = fresh(cast.admin)
+    admin = reauthenticated_client(cast.admin)
 
     assert admin.post(f"{SETTINGS}delete/", {"name": "Acme"}).status_code == 403
     assert offer(cast, admin, "member").status_code == 403

@@ -37,7 +37,7 @@ def age_sessions(user: User, **age: float) -> None:
     Session.objects.filter(user=user).update(created_at=clock.now() - timedelta(**age))
 
 
-def leave_unused(user: User, **idle: float) -> None:
+def idle_for(user: User, **idle: float) -> None:
     Session.objects.filter(user=user).update(last_seen_at=clock.now() - timedelta(**idle))
 
 
@@ -74,9 +74,9 @@ def test_the_page_of_an_old_session_leads_through_sign_in_back_to_where_she_was(
 def test_an_idle_session_stays_ended_for_the_account_after_other_pages_were_opened(cast: Cast) -> None:
     set_policy(cast, session_idle_minutes=30)
     client = signed_in(cast.both)
-    leave_unused(cast.both, minutes=29)
+    idle_for(cast.both, minutes=29)
     assert client.get(ACME).status_code == 200
-    leave_unused(cast.both, minutes=32)
+    idle_for(cast.both, minutes=32)
 
     assert client.get(ELSEWHERE).status_code == 200
     assert client.get("/auth/profile/").status_code == 200

@@ -44,7 +44,7 @@ NAMES = {"FinOps Console", "Security Key", "United States", "United Kingdom", "N
 TITLE_CASE = re.compile(r"\b[A-Z][a-z]+(?: (?:a|an|the|to|of|your|in|for|with) [A-Z][a-z]+| [A-Z][a-z]+)+")
 
 
-class Words(HTMLParser):
+class TextParser(HTMLParser):
     """Texts of headings, buttons, links, labels, legends, titles; labels and required fields by id."""
 
     TAGS = frozenset({"h1", "h2", "h3", "button", "a", "label", "legend", "title", "summary"})
@@ -75,13 +75,13 @@ class Words(HTMLParser):
             self.texts[-1] += " ".join(data.split())
 
 
-def words_of(client: Client, url: str) -> Words:
-    words = Words()
+def words_of(client: Client, url: str) -> TextParser:
+    words = TextParser()
     words.feed(client.get(url, follow=True).content.decode())
     return words
 
 
-def fields_without_mark(words: Words) -> list[str]:
+def fields_without_mark(words: TextParser) -> list[str]:
     """Required fields with a label that does not say so. Of boxes and choices the group says it."""
     return [
         name
@@ -131,7 +131,7 @@ def test_every_form_of_the_console_marks_what_is_required(cast: Cast) -> None:
     for name, url in pages.items():
         response = client.get(url)
         if response.status_code == 200 and not response.streaming:
-            words = Words()
+            words = TextParser()
             words.feed(response.content.decode())
             forms[name] = fields_without_mark(words)
 

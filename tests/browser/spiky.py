@@ -9,7 +9,7 @@ from accounts.scoping import account_scope
 from accounts.services import create_account
 from finops.lib import clock
 from tests.cast import PASSWORD
-from tests.finops.insights.anomalies.bills import bill, look, with_extra
+from tests.finops.insights.anomalies.bills import bill, run_detection, with_extra
 from tests.world.costs import add_source
 
 DAYS = 240
@@ -25,5 +25,5 @@ def spiky() -> str:
     amount = with_extra(day, day, "400")
     with account_scope(account):
         add_source(account, bill(amount, first=last - timedelta(days=DAYS), last=last, resource_id="vm-1"))
-        (anomaly,) = look(account)
+        (anomaly,) = run_detection(account)
     return anomaly.key

@@ -17,7 +17,7 @@ PAGES = ("", "cost-explorer/", "dashboards/1/", "unit-economics/")
 
 
 @pytest.fixture(scope="module")
-def installed(console: LiveServer) -> Iterator[LiveServer]:
+def product_server(console: LiveServer) -> Iterator[LiveServer]:
     """With the product's settings: hashed static files, compressed ahead. The program reads once which there are."""
     settings = {"DJANGO_SETTINGS_MODULE": "finops.settings"}
     product = LiveServer(console.url, {**console.environment, **settings}, console.log)
@@ -28,7 +28,7 @@ def installed(console: LiveServer) -> Iterator[LiveServer]:
 
 @pytest.mark.parametrize("path", PAGES, ids=["overview", "explorer", "board", "unit economics"])
 def test_a_page_with_charts_loads_little(
-    browser: Browser, console: LiveServer, installed: LiveServer, path: str
+    browser: Browser, console: LiveServer, product_server: LiveServer, path: str
 ) -> None:
     sizes: dict[str, int] = {}
     names: dict[str, str] = {}
@@ -36,7 +36,7 @@ def test_a_page_with_charts_loads_little(
     validators: dict[str, set[str]] = {}
 
     def note(event: dict[str, Any]) -> None:
-        name = event["response"]["url"].removeprefix(installed.url)
+        name = event["response"]["url"].removeprefix(product_server.url)
         names[event["requestId"]] = name
         headers = {key.lower(): value for key, value in event["response"]["headers"].items()}
         encodings[name] = headers.get("content-encoding", "")
@@ -45,7 +45,7 @@ def test_a_page_with_charts_loads_little(
     def add(event: dict[str, Any]) -> None:
         sizes[names[event["requestId"]]] = int(event["encodedDataLength"])
 
-    with browser.new_context(base_url=installed.url, viewport={"width": 1440, "height": 900}) as context:
+    with browser.new_context(base_url=product_server.url, viewport={"width": 1440, "height": 900}) as context:
         context.set_default_timeout(SECONDS * 1000)
         sign_in(context, console, "member")
         page = context.new_page()

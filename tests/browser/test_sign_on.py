@@ -72,7 +72,7 @@ def test_an_admin_signs_in_by_openid_connect_and_sees_settings(
     console, oidc, _saml, provider = world
     problems: list[str] = []
     page = open_page(browser, console, width, problems)
-    oidc.will_say({"sub": "admin", "email": "admin@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "admin", "email": "admin@example.com", "email_verified": True})
 
     sign_in(page, "admin@example.com")
 
@@ -105,7 +105,7 @@ def test_a_person_signs_in_by_saml_under_the_security_policy_of_pages(
     console, _oidc, saml, _provider = world
     problems: list[str] = []
     page = open_page(browser, console, 1280, problems)
-    saml.will_say({"sub": "n", "email": "new@acme.test", "name": "New Person", "groups": []})
+    saml.set_next_sign_in({"sub": "n", "email": "new@acme.test", "name": "New Person", "groups": []})
 
     sign_in(page, "new@acme.test")
 
@@ -121,7 +121,7 @@ def test_an_admin_adds_a_client_that_the_provider_authorizes(
     console, oidc, _saml, provider = world
     problems: list[str] = []
     page = open_page(browser, console, width, problems)
-    oidc.will_say({"sub": "admin", "email": "admin@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "admin", "email": "admin@example.com", "email_verified": True})
     sign_in(page, "admin@example.com")
     page.wait_for_url("**/a/acme/")
     page.goto(f"{SETTINGS}{provider}/")

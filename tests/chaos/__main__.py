@@ -20,7 +20,7 @@ def main() -> int:
     sys.stdout.write(text)
     if options.report is not None:
         options.report.write_text(text)
-    return 1 if report.missed() else 0
+    return 1 if report.target_errors() else 0
 
 
 if __name__ == "__main__":

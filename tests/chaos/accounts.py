@@ -16,7 +16,7 @@ from finops.costs.models import CostImport
 from finops.lake.usage import flush
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import signed_in
-from tests.finops.lake.events import by
+from tests.finops.lake.events import quantity_by
 from tests.world.imports import total
 
 
@@ -39,7 +39,7 @@ def book(slug: str) -> dict[str, Any]:
     """Return the tenant's usage in lake and inbox, its cost, and the results of its imports."""
     account = Account.objects.get(slug=slug)
     with account_scope(account):
-        usage = by(account, "metric").get("requests", 0)
+        usage = quantity_by(account, "metric").get("requests", 0)
         imports = [
             {"source": each.source.name, "status": each.status, "error": each.error[:200]}
             for each in CostImport.objects.select_related("source").order_by("pk")

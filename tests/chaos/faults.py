@@ -62,20 +62,20 @@ def redis_away(world: World, tenants: list[Tenant]) -> Iterator[None]:
 
 @contextmanager
 def redis_hangs(world: World, tenants: list[Tenant]) -> Iterator[None]:
-    world.redis.hang()
+    world.redis.pause()
     try:
         yield
     finally:
-        world.redis.go_on()
+        world.redis.resume()
 
 
 @contextmanager
 def s3_hangs(world: World, tenants: list[Tenant]) -> Iterator[None]:
-    world.s3.hang()
+    world.s3.pause()
     try:
         yield
     finally:
-        world.s3.go_on()
+        world.s3.resume()
 
 
 @contextmanager

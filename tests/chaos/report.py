@@ -104,7 +104,7 @@ class Report:
             for kind in KINDS
         ]
 
-    def missed(self) -> list[str]:
+    def target_errors(self) -> list[str]:
         """Messages about the missed targets."""
         slow = [
             f"p99 of {each.kind} of {each.tenant}: {each.rest} baseline, {each.run} during faults, {each.times:.1f} times"
@@ -130,11 +130,11 @@ class Report:
             f"{len(self.answers):,} requests of {len(self.books)} tenants, {len(self.spans)} faults."
             + "".join(f" Skipped without a separate disk: {name}." for name in sorted(self.omitted))
         )
-        missed = self.missed()
+        target_errors = self.target_errors()
         verdict = (
             ["All targets are met."]
-            if not missed
-            else ["Missed targets:", "", *(f"* {each}" for each in missed)]
+            if not target_errors
+            else ["Missed targets:", "", *(f"* {each}" for each in target_errors)]
         )
         return "\n".join(
             [

@@ -59,10 +59,10 @@ class Program:
             self._process.kill()
             self._process.wait()
 
-    def hang(self) -> None:
+    def pause(self) -> None:
         self._signal(signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
@@ -234,7 +234,7 @@ def running(
         for each in (redis, s3, mail):
             each.start()
             ends.callback(each.stop)
-        ends.callback(s3.go_on)
+        ends.callback(s3.resume)
         s3_url = f"http://127.0.0.1:{s3_port}"
         _make_bucket(s3_url)
         console = Console(

@@ -50,7 +50,7 @@ class MonthNotWhole(AssertionError):
     """A month is in neither its old nor its new state."""
 
 
-class SyncWorld:
+class SyncDeployment:
     """A worker with its broker, its database and a provider's folder; `look` restarts what has ended."""
 
     def __init__(self, var_dir: Path, export: Path, cluster: Cluster, seed: int) -> None:
@@ -119,23 +119,23 @@ class SyncWorld:
         self.redis.stop()
 
 
-def kill_worker(world: SyncWorld) -> None:
+def kill_worker(world: SyncDeployment) -> None:
     if world.worker is not None:
         world.worker.kill()
 
 
-def kill_import(world: SyncWorld) -> None:
+def kill_import(world: SyncDeployment) -> None:
     """Kill the process of the current or the next import."""
     _kill_child(world, "cost import")
 
 
-def kill_fetch(world: SyncWorld) -> None:
+def kill_fetch(world: SyncDeployment) -> None:
     """Kill the process of the current or the next fetch; at random also the one of its second attempt."""
     for _ in range(world.chance.choice((1, 2))):
         _kill_child(world, "cost sync")
 
 
-def _kill_child(world: SyncWorld, name: str) -> None:
+def _kill_child(world: SyncDeployment, name: str) -> None:
     """Kill a child of the worker's fork server as soon as one has this name."""
     end = time.monotonic() + CHILD_SECONDS
     while time.monotonic() < end and (worker := world.worker) is not None:
@@ -154,16 +154,16 @@ def _children(process: psutil.Process) -> list[psutil.Process]:
     return []
 
 
-def kill_broker(world: SyncWorld) -> None:
+def kill_broker(world: SyncDeployment) -> None:
     world.lose_redis(world.chance.uniform(0, REDIS_AWAY_SECONDS))
 
 
-def kill_database(world: SyncWorld) -> None:
+def kill_database(world: SyncDeployment) -> None:
     if world.cluster.process is not None:
         world.cluster.process.kill()
 
 
-def kill_database_connection(world: SyncWorld) -> None:
+def kill_database_connection(world: SyncDeployment) -> None:
     """Kill a backend of a connection: PostgreSQL ends all others and recovers."""
     if world.cluster.process is not None:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -176,7 +176,7 @@ def kill_database_connection(world: SyncWorld) -> None:
                 world.chance.choice(backends).kill()
 
 
-FAULTS: Final[dict[str, Callable[[SyncWorld], None]]] = {
+FAULTS: Final[dict[str, Callable[[SyncDeployment], None]]] = {
     "worker": kill_worker,
     "fetch": kill_fetch,
     "import": kill_import,
@@ -225,7 +225,7 @@ def make_cluster(var_dir: Path) -> None:
 
 
 @contextlib.contextmanager
-def sync_world(seed: int, prepare: Callable[[Path], object]) -> Iterator[SyncWorld]:
+def sync_world(seed: int, prepare: Callable[[Path], object]) -> Iterator[SyncDeployment]:
     """Yield a running world. `prepare` creates the console's folder with its PostgreSQL."""
     with contextlib.ExitStack() as ends:
         home = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="finops-syncs-")))
@@ -237,7 +237,7 @@ def sync_world(seed: int, prepare: Callable[[Path], object]) -> Iterator[SyncWor
         cluster.start()
         ends.callback(cluster.remove)
         ends.callback(cluster.stop)
-        world = SyncWorld(var_dir, export, cluster, seed)
+        world = SyncDeployment(var_dir, export, cluster, seed)
         ends.callback(world.stop)
         world.redis.start()
         world.inside.manage("migrate", "--verbosity=0")
@@ -269,7 +269,7 @@ def run(
             begin = time.monotonic()
             _restate(world, becomes)
             if fault:
-                _strike(world, fault, usual, report)
+                _cause_fault(world, fault, usual, report)
             try:
                 _finish(world, was, becomes, report)
             except AssertionError as error:
@@ -286,14 +286,14 @@ def run(
     return report
 
 
-def _restate(world: SyncWorld, amounts: dict[str, Decimal]) -> None:
+def _restate(world: SyncDeployment, amounts: dict[str, Decimal]) -> None:
     world.inside.run(
         f"{INSIDE}:write_months", str(world.export), {name: int(rows) for name, rows in amounts.items()}
     )
     world.call("sync_now")
 
 
-def _strike(world: SyncWorld, fault: str, usual: float, report: SyncReport) -> None:
+def _cause_fault(world: SyncDeployment, fault: str, usual: float, report: SyncReport) -> None:
     world.wait(world.chance.uniform(0, usual))
     state = world.call("state") or {}
     stage = (state.get("stage") or "").split(" ")[0] or state.get("status", "unknown")
@@ -302,7 +302,7 @@ def _strike(world: SyncWorld, fault: str, usual: float, report: SyncReport) -> N
 
 
 def _finish(
-    world: SyncWorld, was: dict[str, Decimal], becomes: dict[str, Decimal], report: SyncReport
+    world: SyncDeployment, was: dict[str, Decimal], becomes: dict[str, Decimal], report: SyncReport
 ) -> None:
     """Wait until a sync has succeeded. Raises MonthNotWhole, or AssertionError if that takes too long."""
     deadline, state = time.monotonic() + FINISH_SECONDS, None
@@ -324,7 +324,7 @@ def _finish(
     raise AssertionError(f"not finished: {json.dumps(state)}")
 
 
-def _check_remains(world: SyncWorld, report: SyncReport) -> None:
+def _check_remains(world: SyncDeployment, report: SyncReport) -> None:
     state = world.call("state") or {}
     report.failed_syncs = state.get("failed_syncs", 0)
     if state.get("segments") != len(MONTHS):

@@ -29,7 +29,7 @@ class Form:
     choices: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     buttons: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
-    def filled(self, answers: dict[str, str]) -> dict[str, str]:
+    def form_data(self, answers: dict[str, str]) -> dict[str, str]:
         """What is sent when the person gives these answers. A choice that the page does not offer cannot be given."""
         names = {name for name, _value in [*self.fields, *self.buttons]} | self.choices.keys()
         for name, value in answers.items():
@@ -104,9 +104,9 @@ class Person:
         for form in forms_of(page):
             names = {name for name, _value in [*form.fields, *form.buttons]}
             if "password" in names:
-                return form.action, form.filled({"login": self.email, "password": self.password})
+                return form.action, form.form_data({"login": self.email, "password": self.password})
             if "decision" in names:
-                return form.action, form.filled({"decision": "allow", **answers})
+                return form.action, form.form_data({"decision": "allow", **answers})
         raise AssertionError(f"nothing to answer at {page.url}: {page.text[:2000]}")
 
     def offered(self) -> dict[str, list[str]]:

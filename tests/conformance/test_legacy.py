@@ -15,14 +15,14 @@ each_revision = pytest.mark.parametrize("revision", schemas.LEGACY)
 OLDEST = schemas.LEGACY[-1]
 
 
-def hello(version: object = "2025-11-25") -> dict[str, Any]:
+def initialize_params(version: object = "2025-11-25") -> dict[str, Any]:
     return {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
 
 
 @requirement("legacy:initialize", "methods:capabilities", "methods:instructions")
 @each_revision
 def test_initialize_echoes_a_version_that_we_speak(mcp_client: McpClient, revision: str) -> None:
-    result = mcp_client.result("initialize", hello(revision), revision=revision)
+    result = mcp_client.result("initialize", initialize_params(revision), revision=revision)
 
     assert result["protocolVersion"] == revision
     assert result["capabilities"] == {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
@@ -34,7 +34,7 @@ def test_initialize_echoes_a_version_that_we_speak(mcp_client: McpClient, revisi
 def test_initialize_offers_the_newest_legacy_version_instead_of_one_that_we_do_not_speak(
     mcp_client: McpClient, asked: str
 ) -> None:
-    assert mcp_client.result("initialize", hello(asked), revision="2025-11-25")["protocolVersion"] == "2025-11-25"
+    assert mcp_client.result("initialize", initialize_params(asked), revision="2025-11-25")["protocolVersion"] == "2025-11-25"
 
 
 @requirement("legacy:initialize")
@@ -42,7 +42,7 @@ def test_initialize_offers_the_newest_legacy_version_instead_of_one_that_we_do_n
 def test_initialize_may_come_with_any_version_header(mcp_client: McpClient, version: str) -> None:
     sent = {"mcp-protocol-version": version}
 
-    assert mcp_client.result("initialize", hello(), revision="2025-11-25", headers=sent)
+    assert mcp_client.result("initialize", initialize_params(), revision="2025-11-25", headers=sent)
 
 
 @requirement("legacy:initialize", "legacy:errors-200")
@@ -105,7 +105,7 @@ def test_a_response_is_accepted_and_dropped(mcp_client: McpClient, revision: str
 @requirement("legacy:fields")
 @each_revision
 def test_the_server_describes_itself_in_the_fields_of_the_revision(mcp_client: McpClient, revision: str) -> None:
-    info = mcp_client.result("initialize", hello(revision), revision=revision)["serverInfo"]
+    info = mcp_client.result("initialize", initialize_params(revision), revision=revision)["serverInfo"]
 
     assert ("title" in info) == (revision >= "2025-06-18")
     assert (
@@ -133,7 +133,7 @@ def test_a_batch_of_the_oldest_revision_is_answered_as_one(mcp_client: McpClient
         {"jsonrpc": "2.0", "id": 1, "method": "ping"},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": {"name": "echo"}},
-        {"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": hello()},
+        {"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": initialize_params()},
         {"jsonrpc": "2.0", "id": 4, "method": "nope"},
         7,
     ]

@@ -68,7 +68,7 @@ class Connector:
             code=response.get("code", ""), state=response["state"], iss=response["iss"]
         )
 
-    def talk(self, then: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
+    def run_session(self, then: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
         async def session() -> T:
             self.provider = OAuthClientProvider(
                 server_url=self.server.mcp_url,
@@ -107,7 +107,7 @@ async def tools(client: Client) -> set[str]:
 def test_a_client_that_registers_itself_connects_to_read(oauth_server: LiveServer, mode: str) -> None:
     client = connector(oauth_server)
 
-    assert client.talk(tools, mode) == READ_TOOLS
+    assert client.run_session(tools, mode) == READ_TOOLS
 
     assert client.tokens is not None
     assert client.tokens.scope == "mcp:read"
@@ -121,7 +121,7 @@ def test_read_and_write_chosen_at_the_first_consent_shows_the_tools_that_write(
 ) -> None:
     client = connector(oauth_server, access="read_write")
 
-    assert client.talk(tools) == {*READ_TOOLS, "rename"}
+    assert client.run_session(tools) == {*READ_TOOLS, "rename"}
 
     assert client.tokens is not None
     assert client.tokens.scope == "mcp:read mcp:write"
@@ -143,7 +143,7 @@ def test_a_client_is_known_by_its_metadata_document(
         },
     )
 
-    assert client.talk(tools) == READ_TOOLS
+    assert client.run_session(tools) == READ_TOOLS
 
     assert client.info is not None
     assert client.info.client_id == client.client_metadata_url
@@ -153,13 +153,13 @@ def test_a_client_is_known_by_its_metadata_document(
 @requirement("clients:oauth")
 def test_a_refused_write_steps_up_and_then_works(oauth_server: LiveServer) -> None:
     client = connector(oauth_server)
-    client.talk(tools)
+    client.run_session(tools)
     client.answers = {"access": "read_write"}
 
     async def rename(session: Client) -> Any:
         return await session.call_tool("rename", {"name": "Acme & Sons"})
 
-    result = client.talk(rename)
+    result = client.run_session(rename)
 
     assert not result.is_error
     assert result.structured_content["summary"] == "Now it is Acme & Sons."
@@ -171,7 +171,7 @@ def test_a_refused_write_steps_up_and_then_works(oauth_server: LiveServer) -> No
 @requirement("clients:oauth")
 def test_a_step_up_offers_the_account_of_before(oauth_server: LiveServer) -> None:
     client = connector(oauth_server, "both", account="elsewhere")
-    client.talk(tools)
+    client.run_session(tools)
     client.answers = {}
 
     async def which(session: Client) -> Any:
@@ -179,14 +179,14 @@ def test_a_step_up_offers_the_account_of_before(oauth_server: LiveServer) -> Non
 
     client.tokens = None
 
-    assert client.talk(which)["account"] == "elsewhere"
+    assert client.run_session(which)["account"] == "elsewhere"
 
 
 @requirement("clients:oauth")
 def test_a_viewer_is_not_offered_to_write(oauth_server: LiveServer) -> None:
     client = connector(oauth_server, "viewer")
 
-    assert client.talk(tools) == READ_TOOLS
+    assert client.run_session(tools) == READ_TOOLS
 
     assert client.person.offered()["access"] == ["read"]
 
@@ -204,7 +204,7 @@ def test_an_expired_token_is_refreshed_without_the_person(oauth_server: LiveServ
         client.provider.context.token_expiry_time = 1.0
         return await tools(session)
 
-    assert client.talk(stay_for_longer_than_an_hour) == READ_TOOLS
+    assert client.run_session(stay_for_longer_than_an_hour) == READ_TOOLS
 
     assert client.tokens is not None
     assert client.tokens.refresh_token != tokens[0].refresh_token
@@ -216,7 +216,7 @@ def test_a_person_who_declines_is_taken_at_her_word(oauth_server: LiveServer) ->
     client = connector(oauth_server, decision="deny")
 
     with pytest.raises(ExceptionGroup):
-        client.talk(tools)
+        client.run_session(tools)
 
     (back,) = client.came_back
     assert authorization_response(back)["error"] == "access_denied"

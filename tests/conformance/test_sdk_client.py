@@ -28,7 +28,7 @@ each_mode = pytest.mark.parametrize("mode", MODES)
 pytestmark = pytest.mark.xdist_group("mcp-clients")
 
 
-def talk(url: str, key: str, mode: str, then: Callable[[Client], Awaitable[T]]) -> T:
+def run_session(url: str, key: str, mode: str, then: Callable[[Client], Awaitable[T]]) -> T:
     async def session() -> T:
         async with (
             create_mcp_http_client(headers={"Authorization": f"Bearer {key}"}) as http,
@@ -48,7 +48,7 @@ def test_it_connects_and_lists_the_tools(
         tools = await client.list_tools()
         return str(client.session.protocol_version), [tool.name for tool in tools.tools]
 
-    version, names = talk(live_server_process.mcp_url, keys["read"], mode, look)
+    version, names = run_session(live_server_process.mcp_url, keys["read"], mode, look)
 
     assert version == MODES[mode]
     assert names == [tool.name for tool in registry.callable_by(may_write=False)]
@@ -63,7 +63,7 @@ def test_it_calls_a_tool_and_checks_the_answer_against_its_schema(
         await client.list_tools()
         return await client.call_tool("querySpend", {"period": "last_30_days", "group_by": ["service"]})
 
-    result = talk(live_server_process.mcp_url, keys["read"], mode, ask)
+    result = run_session(live_server_process.mcp_url, keys["read"], mode, ask)
 
     assert not result.is_error
     assert isinstance(result.content[0], TextContent)
@@ -90,7 +90,7 @@ def test_every_read_tool_answers_it_as_its_schema_says(
         return [await client.call_tool(name, arguments) for name, arguments in examples]
 
     for example, result in zip(
-        examples, talk(live_server_process.mcp_url, keys["read"], mode, ask), strict=True
+        examples, run_session(live_server_process.mcp_url, keys["read"], mode, ask), strict=True
     ):
         assert not result.is_error, (example, result.content)
         assert isinstance(result.content[0], TextContent)
@@ -105,7 +105,7 @@ def test_it_reads_why_a_call_was_refused(
     async def ask(client: Client) -> CallToolResult:
         return await client.call_tool("querySpend", {"group_by": ["servise"]})
 
-    result = talk(live_server_process.mcp_url, keys["read"], mode, ask)
+    result = run_session(live_server_process.mcp_url, keys["read"], mode, ask)
 
     assert result.is_error
     assert isinstance(result.content[0], TextContent)
@@ -122,7 +122,7 @@ def test_it_is_told_of_an_unknown_tool(
         return await client.call_tool("querySpent", {})
 
     with pytest.raises(ExceptionGroup) as error:
-        talk(live_server_process.mcp_url, keys["read"], mode, ask)
+        run_session(live_server_process.mcp_url, keys["read"], mode, ask)
 
     assert "Unknown tool: querySpent. Nearest: querySpend" in str(_deepest(error.value))
 
@@ -143,7 +143,7 @@ def test_it_lists_gets_and_completes_prompts(
         regions = await client.complete(drivers, {"name": "value", "value": ""}, {"filter_by": "region"})
         return names, texts, sources.completion.values, regions.completion.values
 
-    names, texts, sources, regions = talk(live_server_process.mcp_url, keys["read"], mode, ask)
+    names, texts, sources, regions = run_session(live_server_process.mcp_url, keys["read"], mode, ask)
 
     assert names == [prompt.name for prompt in registry.prompts()]
     assert all("console_url" in text for text in texts)
@@ -159,7 +159,7 @@ def test_it_reads_why_a_prompt_was_refused(
         return await client.get_prompt("weekly_cost_digest", {"basis": "bild"})
 
     with pytest.raises(ExceptionGroup) as error:
-        talk(live_server_process.mcp_url, keys["read"], mode, ask)
+        run_session(live_server_process.mcp_url, keys["read"], mode, ask)
 
     assert "basis: 'bild' does not exist. Nearest: 'billed'." in str(_deepest(error.value))
 

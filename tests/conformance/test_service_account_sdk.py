@@ -62,7 +62,7 @@ def create(access: str, keys: str = "") -> list[str]:
     return [row.connection.application.client_id, secret]
 
 
-def talk(server: LiveServer, access: str, method: str, mode: str) -> tuple[Storage, set[str], Any]:
+def run_session(server: LiveServer, access: str, method: str, mode: str) -> tuple[Storage, set[str], Any]:
     client_id, secret = server.run("tests.conformance.test_service_account_sdk:create", access)
     storage = Storage()
     provider = ClientCredentialsOAuthProvider(
@@ -96,7 +96,7 @@ def run(server: LiveServer, provider: OAuthClientProvider, mode: str) -> tuple[s
 def test_the_sdk_gets_a_token_by_itself_and_calls_a_tool(
     oauth_server: LiveServer, method: str, mode: str
 ) -> None:
-    storage, tools, answer = talk(oauth_server, "read", method, mode)
+    storage, tools, answer = run_session(oauth_server, "read", method, mode)
 
     assert tools == READ_TOOLS
     assert answer.structured_content["account"] == "acme"
@@ -107,7 +107,7 @@ def test_the_sdk_gets_a_token_by_itself_and_calls_a_tool(
 
 @requirement("clients:oauth")
 def test_one_that_may_write_sees_the_tools_that_write(oauth_server: LiveServer) -> None:
-    _storage, tools, _answer = talk(oauth_server, "read_write", "client_secret_basic", "2026-07-28")
+    _storage, tools, _answer = run_session(oauth_server, "read_write", "client_secret_basic", "2026-07-28")
 
     assert tools == {*READ_TOOLS, "rename"}
 

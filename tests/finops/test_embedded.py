@@ -192,13 +192,13 @@ def test_a_server_that_cannot_start_is_tried_until_it_can(
         connection.execute("CREATE TABLE pushed AS SELECT generate_series(1, 1000)")
     control = cluster.data / "global" / "pg_control"
 
-    def looks(word: str, times: int = 1) -> bool:
+    def has_message(word: str, times: int = 1) -> bool:
         watch.look()
         return sum(word in line for line in messages) >= times
 
     kill(cluster)
     control.rename(control.with_suffix(".aside"))
-    wait_until(lambda: looks("ended with code", 3))
+    wait_until(lambda: has_message("ended with code", 3))
     control.with_suffix(".aside").rename(control)
-    wait_until(lambda: looks("PostgreSQL answers again"))
+    wait_until(lambda: has_message("PostgreSQL answers again"))
     assert value_of(cluster, "SELECT count(*) FROM pushed") == 1000

@@ -15,13 +15,13 @@ from finops.allocation.team_panels import team_panels
 from finops.costs.answer_warnings import answer_warnings
 from finops.costs.dimensions import registry
 from finops.insights.spend_change.queries import related_events
-from tests.test_architecture import PACKAGES, ROOT, tracked
+from tests.test_architecture import PACKAGES, ROOT, tracked_files
 
 
 def test_only_an_app_imports_its_hooks() -> None:
     importers = {
         str(path.relative_to(ROOT))
-        for path in tracked()
+        for path in tracked_files()
         if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in PACKAGES
         for module in imported_modules(path)
         if module.rpartition(".")[2] == "hooks"

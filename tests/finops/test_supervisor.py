@@ -41,7 +41,7 @@ def program(
     )
 
 
-def looks(programs: Supervisor, condition: bool) -> bool:
+def poll(programs: Supervisor, condition: bool) -> bool:
     programs.look()
     return condition
 
@@ -61,7 +61,7 @@ def test_a_program_that_ends_again_and_again_ends_no_other_and_is_always_started
     programs.start(lasting)
     programs.start(program("broken", "raise SystemExit(3)"))
     first = lasting.pid
-    wait_until(lambda: looks(programs, len(messages) >= 8))
+    wait_until(lambda: poll(programs, len(messages) >= 8))
     assert [line for line in messages if "ended" in line and "The broken ended with code 3" not in line] == []
     assert lasting.pid == first
     assert lasting.exit_code() is None
@@ -73,9 +73,9 @@ def test_a_program_that_cannot_even_be_started_is_tried_again(
     child = program("gone", "pass")
     programs.start(child)
     child.command = ["/nowhere"]
-    wait_until(lambda: looks(programs, "cannot be started" in messages[-1] if messages else False))
+    wait_until(lambda: poll(programs, "cannot be started" in messages[-1] if messages else False))
     child.command = [sys.executable, "-c", "import time; time.sleep(60)"]
-    wait_until(lambda: looks(programs, child.process is not None and "answers again" in messages[-1]))
+    wait_until(lambda: poll(programs, child.process is not None and "answers again" in messages[-1]))
 
 
 @pytest.mark.slow
@@ -85,9 +85,9 @@ def test_a_program_that_is_stopped_is_stuck_and_started_again(
     child = program("web", BEATING, heartbeats=("it",))
     programs.start(child)
     first = child.pid
-    wait_until(lambda: looks(programs, "it" in child.last_beats))
+    wait_until(lambda: poll(programs, "it" in child.last_beats))
     os.kill(first, signal.SIGSTOP)
-    wait_until(lambda: looks(programs, child.pid not in (0, first) and "it" in child.last_beats))
+    wait_until(lambda: poll(programs, child.pid not in (0, first) and "it" in child.last_beats))
     assert messages == [
         "The web is stuck (no heartbeat of it); starting it again now.",
         "The web answers again.",
@@ -99,7 +99,7 @@ def test_a_supervisor_that_was_stopped_itself_blames_nobody(
 ) -> None:
     child = program("web", BEATING, heartbeats=("it",))
     programs.start(child)
-    wait_until(lambda: looks(programs, "it" in child.last_beats))
+    wait_until(lambda: poll(programs, "it" in child.last_beats))
     os.kill(child.pid, signal.SIGSTOP)  # as all of a container that is paused
     later = time.monotonic() + 3600
     monkeypatch.setattr("finops.supervisor.time.monotonic", lambda: later)

@@ -55,10 +55,10 @@ def test_the_mcp_door_says_503_and_when_to_come_again(cast: Cast) -> None:
 
 
 def test_a_fault_of_ours_is_500(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*given: object) -> None:
+    def fail(*given: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("finops.views.redirect", broken)
+    monkeypatch.setattr("finops.views.redirect", fail)
     browser = Client(raise_request_exception=False)
     browser.force_login(cast.owner)
     assert browser.get("/").status_code == 500

@@ -154,7 +154,7 @@ def listening() -> Iterator[socket.socket]:
 
 
 @pytest.fixture(scope="class")
-def kept(var_dir: Path, listening: socket.socket) -> Iterator[Console]:
+def running_console(var_dir: Path, listening: socket.socket) -> Iterator[Console]:
     """One run for all tests of a class: a start costs 18 s of CPU."""
     # Each second a program tells that it is not stuck, beat every five.
     with start_up(
@@ -167,14 +167,14 @@ def processes_of(console: Console) -> list[int]:
     return [*console.children().values(), console.postgres()]
 
 
-def ends_well(console: Console, number: signal.Signals) -> None:
+def assert_clean_exit(console: Console, number: signal.Signals) -> None:
     running = processes_of(console)
     assert console.end(number) == 0
     assert [pid for pid in running if is_group_alive(pid)] == []
     assert "Stopped." in console.rest()
 
 
-def stopped_what_was_left(console: Console) -> bool:
+def stopped_earlier_processes(console: Console) -> bool:
     return any(
         "An earlier start was killed" in line
         and line.endswith(
@@ -191,7 +191,7 @@ def test_a_restart_refuses_nobody_and_after_sigkill_the_next_start_stops_what_wa
     with ExitStack() as consoles:
         port = listening.getsockname()[1]
         first = consoles.enter_context(start_up(var_dir, port, listening, WEB_PROCESSES="2"))
-        ends_well(first, signal.SIGINT)
+        assert_clean_exit(first, signal.SIGINT)
         with waiting_clients(first, 2) as answers:
             second = consoles.enter_context(start_up(var_dir, port, listening, WEB_PROCESSES="2"))
         assert answers == ["ok"] * 2
@@ -200,10 +200,10 @@ def test_a_restart_refuses_nobody_and_after_sigkill_the_next_start_stops_what_wa
         second.end(signal.SIGKILL)
         assert [pid for pid in survivors if not is_group_alive(pid)] == []
         third = consoles.enter_context(start_up(var_dir, port, listening, WEB_PROCESSES="2"))
-        assert stopped_what_was_left(third)
+        assert stopped_earlier_processes(third)
         assert [pid for pid in survivors if is_group_alive(pid)] == []
         assert json.loads(third.get("/readyz"))["ready"] is True
-        ends_well(third, signal.SIGHUP)
+        assert_clean_exit(third, signal.SIGHUP)
 
 
 def test_a_busy_port_is_named_with_a_way_out(var_dir: Path) -> None:
@@ -246,98 +246,98 @@ def test_its_lines_are_log_records_where_logs_are_json(
 
 
 class TestWhileItRuns:
-    def test_it_says_what_it_does_and_serves(self, kept: Console) -> None:
-        output = "\n".join(kept.said)
+    def test_it_says_what_it_does_and_serves(self, running_console: Console) -> None:
+        output = "\n".join(running_console.said)
         for step in ("PostgreSQL", "Redis", "Database tables", "Static files", "Web server", "Worker"):
             assert step in output
-        assert f"http://127.0.0.1:{kept.port}" in output
-        assert kept.get("/healthz") == "ok"
-        assert json.loads(kept.get("/readyz"))["ready"] is True
+        assert f"http://127.0.0.1:{running_console.port}" in output
+        assert running_console.get("/healthz") == "ok"
+        assert json.loads(running_console.get("/readyz"))["ready"] is True
 
-    def test_a_second_start_says_who_runs_and_where(self, kept: Console) -> None:
-        second = Console(kept.var_dir, free_port())
+    def test_a_second_start_says_who_runs_and_where(self, running_console: Console) -> None:
+        second = Console(running_console.var_dir, free_port())
         output = second.rest()
         assert second.process.returncode == 1
-        assert f"already runs (process {kept.process.pid}) at http://127.0.0.1:{kept.port}" in output
+        assert f"already runs (process {running_console.process.pid}) at http://127.0.0.1:{running_console.port}" in output
         assert "Traceback" not in output
-        assert kept.get("/healthz") == "ok"
+        assert running_console.get("/healthz") == "ok"
 
-    def test_a_web_server_that_dies_is_started_again_and_refuses_nobody(self, kept: Console) -> None:
-        before = kept.children()
+    def test_a_web_server_that_dies_is_started_again_and_refuses_nobody(self, running_console: Console) -> None:
+        before = running_console.children()
         for name in ("web server 1", "web server 2"):
             os.killpg(before[name], signal.SIGKILL)
         # The socket is the supervisor's: who comes now waits for the next process.
-        with waiting_clients(kept, 5) as answers:
-            kept.wait_for(*(f"The web server {number} answers again" for number in (1, 2)))
+        with waiting_clients(running_console, 5) as answers:
+            running_console.wait_for(*(f"The web server {number} answers again" for number in (1, 2)))
         assert answers == ["ok"] * 5
 
     @pytest.mark.long  # tests/finops/test_supervisor.py stops a program of its own
-    def test_a_worker_and_beat_that_are_stuck_are_started_again(self, kept: Console) -> None:
+    def test_a_worker_and_beat_that_are_stuck_are_started_again(self, running_console: Console) -> None:
         # Beat's messages have come through every worker, so each has begun to beat.
-        wait_until(lambda: set(json.loads(kept.get("/readyz"))["checks"].values()) == {"ok"})
-        before = kept.children()
+        wait_until(lambda: set(json.loads(running_console.get("/readyz"))["checks"].values()) == {"ok"})
+        before = running_console.children()
         for name in ("import worker", "beat"):
             os.kill(before[name], signal.SIGSTOP)
-        kept.wait_for(
+        running_console.wait_for(
             "The import worker is stuck (no heartbeat of worker); starting it again now.",
             "The import worker answers again",
             "The beat is stuck (no heartbeat of beat); starting it again now.",
             "The beat answers again",
         )
-        after = kept.children()
+        after = running_console.children()
         assert {name for name in before if before[name] != after[name]} == {"import worker", "beat"}
 
-    def test_a_worker_that_cannot_run_ends_nothing_and_is_started_until_it_can(self, kept: Console) -> None:
-        running = [kept.children()["web server 1"], kept.postgres()]
-        shutil.move(kept.var_dir / "uploads", kept.var_dir / "aside")
-        (kept.var_dir / "uploads").write_text("a file where a folder should be")
-        os.killpg(kept.children()["worker"], signal.SIGKILL)
+    def test_a_worker_that_cannot_run_ends_nothing_and_is_started_until_it_can(self, running_console: Console) -> None:
+        running = [running_console.children()["web server 1"], running_console.postgres()]
+        shutil.move(running_console.var_dir / "uploads", running_console.var_dir / "aside")
+        (running_console.var_dir / "uploads").write_text("a file where a folder should be")
+        os.killpg(running_console.children()["worker"], signal.SIGKILL)
         for when in ("now", "in 1 s"):
-            kept.wait_for(f"starting it again {when}")
-        (kept.var_dir / "uploads").unlink()
-        shutil.move(kept.var_dir / "aside", kept.var_dir / "uploads")
-        kept.wait_for("The worker answers again")
+            running_console.wait_for(f"starting it again {when}")
+        (running_console.var_dir / "uploads").unlink()
+        shutil.move(running_console.var_dir / "aside", running_console.var_dir / "uploads")
+        running_console.wait_for("The worker answers again")
         assert [pid for pid in running if not is_group_alive(pid)] == []
-        assert json.loads(kept.get("/readyz"))["ready"] is True
+        assert json.loads(running_console.get("/readyz"))["ready"] is True
 
-    def test_redis_that_dies_is_started_again_and_limits_and_messages_go_on(self, kept: Console) -> None:
-        url = (kept.var_dir / "redis" / "url").read_text().strip()
+    def test_redis_that_dies_is_started_again_and_limits_and_messages_go_on(self, running_console: Console) -> None:
+        url = (running_console.var_dir / "redis" / "url").read_text().strip()
         with Redis.from_url(url) as redis:
             redis.set("of the one that dies", 1)
-            os.killpg(kept.children()["Redis"], signal.SIGKILL)
-            with waiting_clients(kept, 2) as answers:
-                kept.wait_for(
+            os.killpg(running_console.children()["Redis"], signal.SIGKILL)
+            with waiting_clients(running_console, 2) as answers:
+                running_console.wait_for(
                     "The Redis ended with code -9; starting it again now", "The Redis answers again"
                 )
             assert answers == ["ok"] * 2
-            wait_until(lambda: set(json.loads(kept.get("/readyz"))["checks"].values()) == {"ok"})
+            wait_until(lambda: set(json.loads(running_console.get("/readyz"))["checks"].values()) == {"ok"})
             assert redis.get("of the one that dies") is None
             # Beat sends each queue a message, which a worker answers with a note.
             heartbeats = [redis.get(f"finops:alive:worker-{queue}") for queue in QUEUES]
             assert None not in heartbeats
 
-    def test_a_database_that_dies_is_started_again(self, kept: Console) -> None:
-        killed = kept.postgres()
+    def test_a_database_that_dies_is_started_again(self, running_console: Console) -> None:
+        killed = running_console.postgres()
         assert process_name(killed) == "postgres"
         os.kill(killed, signal.SIGKILL)
-        kept.wait_for("PostgreSQL ended")
-        kept.wait_for("PostgreSQL answers again")
-        assert json.loads(kept.get("/readyz"))["ready"] is True
+        running_console.wait_for("PostgreSQL ended")
+        running_console.wait_for("PostgreSQL answers again")
+        assert json.loads(running_console.get("/readyz"))["ready"] is True
 
     def test_after_sigkill_the_next_start_stops_what_was_left_and_refuses_nobody(
-        self, kept: Console, listening: socket.socket
+        self, running_console: Console, listening: socket.socket
     ) -> None:
-        survivors = processes_of(kept)
-        kept.end(signal.SIGKILL)
+        survivors = processes_of(running_console)
+        running_console.end(signal.SIGKILL)
         assert [pid for pid in survivors if not is_group_alive(pid)] == []
-        following = Console(kept.var_dir, kept.port, listening=listening, WEB_PROCESSES="2")
+        following = Console(running_console.var_dir, running_console.port, listening=listening, WEB_PROCESSES="2")
         try:
             following.wait_for("An earlier start was killed")
             with waiting_clients(following, 2) as answers:
                 following.wait_for("Ready after")
             assert answers == ["ok"] * 2
-            assert stopped_what_was_left(following)
+            assert stopped_earlier_processes(following)
             assert [pid for pid in survivors if is_group_alive(pid)] == []
-            ends_well(following, signal.SIGTERM)
+            assert_clean_exit(following, signal.SIGTERM)
         finally:
             end_if_running(following)

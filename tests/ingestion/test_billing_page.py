@@ -21,7 +21,7 @@ from ingestion.services.retention import drop_old_usage
 from tests.cast import Cast, signed_in
 from tests.ingestion.push_client import event, create_push_client
 from tests.pages import get_page, text_of
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 
 PAGE = "/a/acme/settings/usage/"
 SAVE = f"{PAGE}retention/"
@@ -187,7 +187,7 @@ def test_of_two_admins_who_first_set_the_retention_at_once_the_second_changes_wh
         with transaction.atomic():
             store(3)
             second = submit(store, 6)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         assert second.result(timeout=30) == 6
 
     with account_scope(cast.account):

@@ -33,7 +33,7 @@ from tests.ingestion.push_client import (
     create_push_client,
     reasons,
 )
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OTHER = "event_id must not be that of an event with other content"
@@ -283,7 +283,7 @@ def test_whatever_is_sent_again_each_id_is_stored_once(
     with transaction.atomic():
         contents: dict[str, Any] = {}
         for batch in pushes:
-            fates = Counter(fate(contents, each) for each in batch)
+            fates = Counter(expected_outcome(contents, each) for each in batch)
             answer = push_client.push(*batch)
             result = answer.json()
             assert result["accepted"] == fates["new"] + fates["duplicate"]
@@ -294,7 +294,7 @@ def test_whatever_is_sent_again_each_id_is_stored_once(
         transaction.set_rollback(True)
 
 
-def fate(contents: dict[str, Any], one: dict[str, Any]) -> str:
+def expected_outcome(contents: dict[str, Any], one: dict[str, Any]) -> str:
     if one["quantity"] == "x":
         return "wrong"
     name = one.get("event_id")
@@ -315,7 +315,7 @@ def test_the_same_event_in_two_pushes_at_once_is_stored_once(cast: Cast) -> None
         with transaction.atomic():
             accept_events(credential=credential, batch=batch_of(event(event_id="a")))
             twin = submit(accept_events, credential=credential, batch=batch_of(event(event_id="a")))
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         second = twin.result(timeout=30)
 
     assert second.headers["Usage-Duplicates"] == "1"
@@ -331,7 +331,7 @@ def test_an_event_whose_first_push_fails_is_stored_by_the_push_that_waits_for_it
         with transaction.atomic():
             accept_events(credential=credential, batch=batch)
             twin = submit(accept_events, credential=credential, batch=batch)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
             transaction.set_rollback(True)
         second = twin.result(timeout=30)
 

@@ -25,7 +25,7 @@ from tests.ingestion.push_client import (
     inbox,
     create_push_client,
 )
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OTHER = "event_id must not be that of an event with other content"
@@ -198,7 +198,7 @@ def test_two_identical_requests_at_once_are_one_push(cast: Cast) -> None:
         with transaction.atomic():
             first = accept_events(credential=credential, batch=batch_of(event()), retry=retry)
             twin = submit(accept_events, credential=credential, batch=batch_of(event()), retry=retry)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         second = twin.result(timeout=30)
 
     assert second.body == first.body
@@ -217,7 +217,7 @@ def test_when_the_first_of_two_identical_requests_fails_the_second_stores(cast: 
             twin = submit(
                 accept_events, credential=credential, batch=batch_of(event(event_id="a")), retry=retry
             )
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
             transaction.set_rollback(True)
         second = twin.result(timeout=30)
 

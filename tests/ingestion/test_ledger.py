@@ -37,7 +37,7 @@ def rejected_events(account: Account) -> list[RejectedEvent]:
         return list(RejectedEvent.objects.order_by("received_at", "id"))
 
 
-def void(batch: UsageBatch) -> None:
+def void_row(batch: UsageBatch) -> None:
     batch.voided_at = NOW
     batch.save()
 
@@ -129,7 +129,7 @@ def test_a_voided_batch_is_off_the_meter_also_after_it_left_the_ledger(cast: Cas
     with clock.frozen(NOW):
         push_client.push(event(), event())
         push_client.push(event())
-    void(next(row for row in batches(cast.account) if row.accepted == 2))
+    void_row(next(row for row in batches(cast.account) if row.accepted == 2))
 
     assert metered_events(cast.account, NOVEMBER) == 1
     with clock.frozen(NOW + timedelta(days=ledger.LEDGER_DAYS, seconds=1)):
@@ -161,7 +161,7 @@ def test_a_batch_that_waits_to_be_voided_stays_in_the_ledger(cast: Cast, push_cl
 
     with clock.frozen(NOW + timedelta(days=ledger.LEDGER_DAYS, seconds=1)):
         assert ledger.roll_up() == 0
-        void(row)
+        void_row(row)
         assert ledger.roll_up() == 1
     assert metered_events_by_month(cast.account) == {}
 
@@ -207,7 +207,7 @@ def test_whatever_happens_the_meter_is_what_was_stored_and_not_voided(
                     received[answer.headers["Usage-Batch-Id"]] = now.date().replace(day=1)
                 elif kind == "void":
                     for row in batches(cast.account)[payload : payload + 1]:
-                        void(row)
+                        void_row(row)
                         received.pop(str(row.id), None)
                 elif kind == "sweep":
                     tasks.sweep()

@@ -24,7 +24,7 @@ from tests.ingestion.event_strategies import body_of, events
 from tests.ingestion.push_client import event
 
 
-def by_hand(batch: list[Any]) -> tuple[dict[int, str], list[int]]:
+def reference_check(batch: list[Any]) -> tuple[dict[int, str], list[int]]:
     """The rules as the interface words them, over Python values."""
     errors = {index: error for index, each in enumerate(batch) if (error := error_of(each))}
     return errors, [index for index in range(len(batch)) if index not in errors]
@@ -113,7 +113,7 @@ def moment(value: Any) -> bool:
 
 @given(st.lists(events, max_size=5))
 def test_every_event_is_judged_by_the_rules(batch: list[Any]) -> None:
-    errors, places = by_hand(batch)
+    errors, places = reference_check(batch)
 
     checked_batch = check_batch(body_of(batch))
 

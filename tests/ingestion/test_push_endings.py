@@ -24,7 +24,7 @@ from ingestion.services.keys import end_pushes, lock_active_key
 from ingestion.services.uploads import _attempt
 from tests.cast import Cast
 from tests.ingestion.push_client import MOMENT, PushClient, batch_of, credential_of, event, inbox, create_push_client
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -39,7 +39,7 @@ def test_a_source_that_is_deleted_waits_for_the_push_that_is_storing_and_takes_i
         with transaction.atomic():
             accept_events(credential=credential_of(push_client), batch=batch_of(event()))
             ending = submit(services.delete_usage_source, source=push_client.source, actor=cast.actor)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         ending.result(timeout=30)
 
     live = LakeSegment.objects.unscoped().filter(retired_at=None)
@@ -58,7 +58,7 @@ def test_a_push_that_comes_while_its_source_is_being_deleted_waits_and_is_refuse
         with transaction.atomic():
             services.delete_usage_source(source=push_client.source, actor=cast.actor)
             coming = submit(accept_events, credential=credential, batch=batch_of(event()))
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         with pytest.raises(RevokedKeyError):
             coming.result(timeout=30)
 
@@ -79,7 +79,7 @@ def test_a_source_that_is_deleted_takes_the_upload_that_runs_and_its_file_along(
             file_chunks = chunks(content)
             store_chunk(job=job, chunk=next(file_chunks))
             ending = submit(services.delete_usage_source, source=push_client.source, actor=cast.actor)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         ending.result(timeout=30)
 
     with pytest.raises(SupersededAttemptError):
@@ -114,7 +114,7 @@ def test_an_account_that_is_deleted_waits_for_the_push_that_is_storing_and_leave
         with transaction.atomic():
             accept_events(credential=credential, batch=batch_of(event(metric="new")))
             ending = submit(cast.account.delete)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
             accept_events(credential=credential, batch=batch_of(event(customer_name="B")))
         ending.result(timeout=30)
 
@@ -140,7 +140,7 @@ def test_what_is_deleted_waits_for_the_void_of_a_batch_of_it(cast: Cast, what: s
         with transaction.atomic():
             locks.lock_usage(cast.account)  # a void that is about to take its batch's row
             ending = submit(end_key, what, push_client, cast)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
             services.void_usage_batch(batch=batch, actor=cast.actor)
         ending.result(timeout=30)
 
@@ -158,7 +158,7 @@ def test_a_void_waits_for_the_end_of_what_its_batch_is_of(cast: Cast, what: str)
         with transaction.atomic():
             end_pushes(account=cast.account)  # a deletion that is about to take the batches' rows
             voiding = submit(services.void_usage_batch, batch=batch, actor=cast.actor)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
             end_key(what, push_client, cast)
         if what == "source":
             assert voiding.result(timeout=30).voided_at
@@ -176,7 +176,7 @@ def test_a_regeneration_and_the_deletion_of_its_source_take_turns(cast: Cast) ->
         with transaction.atomic():
             UsageSource.objects.unscoped().select_for_update(no_key=True).get()  # as a regeneration begins
             ending = submit(end_key, "source", push_client, cast)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
             services.regenerate_usage_key(source=push_client.source, actor=cast.actor)
         ending.result(timeout=30)
 
@@ -192,7 +192,7 @@ def test_a_regeneration_that_waits_for_a_push_does_not_keep_the_push_from_its_so
         with transaction.atomic():
             assert lock_active_key(credential.key_id)
             regenerating = submit(services.regenerate_usage_key, source=push_client.source, actor=cast.actor)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
             accept_events(credential=credential, batch=batch_of(event(), event(metric="", customer_id="b")))
         _key, plaintext = regenerating.result(timeout=30)
 

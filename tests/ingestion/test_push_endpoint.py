@@ -317,7 +317,7 @@ def test_a_chunked_body_is_read_to_its_end_and_no_further_than_the_limit(push_cl
 def test_a_chunked_gzip_body_is_read_no_further_than_four_times_the_limit_before_inflating(
     push_client: PushClient,
 ) -> None:
-    class Counted(BytesIO):
+    class CountingBody(BytesIO):
         byte_count = 0
 
         def read(self, size: int | None = -1) -> bytes:
@@ -325,7 +325,7 @@ def test_a_chunked_gzip_body_is_read_no_further_than_four_times_the_limit_before
             self.byte_count += len(part)
             return part
 
-    packed = Counted(gzip.compress(random.Random(1).randbytes(3_000)) * 50)
+    packed = CountingBody(gzip.compress(random.Random(1).randbytes(3_000)) * 50)
     request = RequestFactory().post(
         PATH, headers={"authorization": f"Bearer {push_client.key}", "content-encoding": "gzip"}
     )
@@ -339,13 +339,13 @@ def test_a_chunked_gzip_body_is_read_no_further_than_four_times_the_limit_before
 
 
 def test_a_body_that_breaks_off_is_refused_and_nothing_is_stored(push_client: PushClient) -> None:
-    class Broken(BytesIO):
+    class BrokenBody(BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             raise OSError("the client went away")
 
     headers = {"authorization": f"Bearer {push_client.key}"}
     request = RequestFactory().post(PATH, BODY, content_type="text/plain", headers=headers)
-    request._stream = Broken()
+    request._stream = BrokenBody()
 
     assert push(request).status_code == 400
     assert inbox() == []
@@ -359,10 +359,10 @@ def test_when_storage_fails_the_answer_says_send_again_and_nothing_is_stored(
 ) -> None:
     from django.db import OperationalError
 
-    def away(**_: Any) -> None:
+    def fail(**_: Any) -> None:
         raise OperationalError("connection refused: secret detail")
 
-    monkeypatch.setattr("ingestion.views.push.accept_events", away)
+    monkeypatch.setattr("ingestion.views.push.accept_events", fail)
 
     answer = push_client.push(event())
 
@@ -374,10 +374,10 @@ def test_when_storage_fails_the_answer_says_send_again_and_nothing_is_stored(
 def test_a_fault_of_ours_is_json_with_an_incident_and_no_detail(
     push_client: PushClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_: bytes) -> None:
+    def fail(_: bytes) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("ingestion.parsers.check_batch", broken)
+    monkeypatch.setattr("ingestion.parsers.check_batch", fail)
 
     answer = push_client.push(event())
 

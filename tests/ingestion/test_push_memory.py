@@ -20,7 +20,7 @@ BODIES = {
 }
 
 
-def push_and_forget(body: str, key: str) -> weakref.ref[object]:
+def push_and_weakref(body: str, key: str) -> weakref.ref[object]:
     request = RequestFactory().post(
         PATH, body, content_type="application/json", headers={"authorization": f"Bearer {key}"}
     )
@@ -35,7 +35,7 @@ def test_nothing_of_a_push_waits_for_the_garbage_collector(push_client: PushClie
     gc.disable()
     try:
         with override_settings(USAGE_MAX_BODY_BYTES=1_000):
-            survivors = push_and_forget(body, key)
+            survivors = push_and_weakref(body, key)
         assert survivors() is None
     finally:
         gc.enable()

@@ -35,7 +35,7 @@ def regenerate(email: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def place(django_db_setup: None) -> Iterator[Deployment]:
+def web_processes(django_db_setup: None) -> Iterator[Deployment]:
     with (
         redis_server() as url,
         deployment(REDIS_URL=url, USAGE_RATE_LIMIT_PER_MINUTE=str(LIMIT)) as new_world,
@@ -44,10 +44,10 @@ def place(django_db_setup: None) -> Iterator[Deployment]:
 
 
 @pytest.fixture(scope="module")
-def webs(place: Deployment) -> Iterator[tuple[Web, Web]]:
-    second = place.second_web()
+def webs(web_processes: Deployment) -> Iterator[tuple[Web, Web]]:
+    second = web_processes.second_web()
     second.start()
-    yield place.web, second
+    yield web_processes.web, second
     second.kill()
 
 
@@ -57,41 +57,41 @@ def push(web: Web, key: str, **headers: str) -> httpx.Response:
 
 
 def test_the_limit_of_an_account_is_exact_over_two_processes(
-    place: Deployment, webs: tuple[Web, Web]
+    web_processes: Deployment, webs: tuple[Web, Web]
 ) -> None:
-    key = place.call(KEY, "limited")
+    key = web_processes.call(KEY, "limited")
 
-    def some(turn: int) -> list[httpx.Response]:
+    def push_in_turn(turn: int) -> list[httpx.Response]:
         return [
             push(webs[(turn + at) % 2], key, **{"X-Forwarded-For": f"10.0.{turn}.{at}"})
             for at in range(LIMIT // 3)
         ]
 
     with ThreadPoolExecutor(4) as pool:
-        answers = [answer for statuses in pool.map(some, range(4)) for answer in statuses]
+        answers = [answer for statuses in pool.map(push_in_turn, range(4)) for answer in statuses]
 
     assert Counter(answer.status_code for answer in answers) == {200: LIMIT, 429: LIMIT // 3}
     assert all(1 <= int(answer.headers["RateLimit-Reset"]) <= 60 for answer in answers)
     assert {answer.headers["RateLimit-Limit"] for answer in answers} == {str(LIMIT)}
     assert all("Retry-After" in answer.headers for answer in answers if answer.status_code == 429)
-    assert place.rows("SELECT count(*) FROM ingestion_usagebatch") == [(LIMIT,)]
+    assert web_processes.rows("SELECT count(*) FROM ingestion_usagebatch") == [(LIMIT,)]
 
 
-def test_a_replaced_key_is_dead_at_once_in_every_process(place: Deployment, webs: tuple[Web, Web]) -> None:
-    old = place.call(KEY, "replaced")
+def test_a_replaced_key_is_dead_at_once_in_every_process(web_processes: Deployment, webs: tuple[Web, Web]) -> None:
+    old = web_processes.call(KEY, "replaced")
     assert [push(web, old).status_code for web in webs] == [200, 200]
 
-    fresh = place.call(REGENERATE, "replaced@example.com")
+    fresh = web_processes.call(REGENERATE, "replaced@example.com")
 
     assert [push(web, old).status_code for web in webs] == [401, 401]
     assert [push(web, fresh).status_code for web in webs] == [200, 200]
 
 
 def test_half_a_body_then_the_key_is_replaced_then_the_rest_is_401_and_nothing_is_stored_or_metered(
-    place: Deployment, webs: tuple[Web, Web]
+    web_processes: Deployment, webs: tuple[Web, Web]
 ) -> None:
     name = "halfway"
-    old = place.call(KEY, name)
+    old = web_processes.call(KEY, name)
     # Longer than what is read before the key is looked at.
     body = BODY + b" " * 2 * SMALL_BODY
     head = (
@@ -100,8 +100,8 @@ def test_half_a_body_then_the_key_is_replaced_then_the_rest_is_401_and_nothing_i
     )
     with socket.create_connection(("127.0.0.1", webs[1].port), timeout=60) as wire:
         wire.sendall(head.encode() + body[: len(BODY) // 2])
-        assert_key_was_used(place, name)
-        place.call(REGENERATE, f"{name}@example.com")
+        assert_key_was_used(web_processes, name)
+        web_processes.call(REGENERATE, f"{name}@example.com")
         wire.sendall(body[len(BODY) // 2 :])
         answer = b"".join(iter(lambda: wire.recv(65_536), b""))
 
@@ -110,14 +110,14 @@ def test_half_a_body_then_the_key_is_replaced_then_the_rest_is_401_and_nothing_i
     of_source = f"""SELECT count(*) FROM {{}} WHERE account_id =
                     (SELECT id FROM accounts_account WHERE slug = '{name}')"""
     for table in ("lake_usageinbox", "ingestion_usagebatch", "ingestion_customer", "ingestion_usagemeter"):
-        assert place.rows(of_source.format(table)) == [(0,)], table
+        assert web_processes.rows(of_source.format(table)) == [(0,)], table
 
 
-def assert_key_was_used(place: Deployment, name: str) -> None:
+def assert_key_was_used(web_processes: Deployment, name: str) -> None:
     """The server has looked at the key: the request is under way."""
     used = f"""SELECT count(*) FROM ingestion_usagekey k JOIN accounts_account a ON a.id = k.account_id
                 WHERE a.slug = '{name}' AND k.last_used_at IS NOT NULL"""
     for _ in range(2_000):
-        if place.rows(used) == [(1,)]:
+        if web_processes.rows(used) == [(1,)]:
             return
     raise AssertionError("the server did not begin to read")

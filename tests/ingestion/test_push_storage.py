@@ -24,7 +24,7 @@ from ingestion.services.keys import authenticate_usage_key, lock_active_key
 from ingestion.views.push import push
 from tests.cast import Cast
 from tests.ingestion.push_client import PATH, PushClient, batch_of, event, inbox, key_of, create_push_client
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -59,25 +59,25 @@ def test_a_customer_comes_with_its_first_event_and_the_name_follows_every_event_
 def test_a_push_reads_what_it_names_alone_also_by_a_plan_from_before_the_tables_grew(
     cast: Cast, push_client: PushClient
 ) -> None:
-    def rows_read(*pushed: dict[str, Any]) -> int:
-        before = _rows_read()
+    def count_rows_read(*pushed: dict[str, Any]) -> int:
+        before = _count_rows_read()
         assert push_client.push(*pushed).json()["accepted"] == len(pushed)
-        return _rows_read() - before
+        return _count_rows_read() - before
 
     named = [event(customer_id=f"c{at}", customer_name="C", metric=f"m{at}") for at in range(20)]
     for _ in range(10):  # the plan is made, while there are 20 rows of each
         push_client.push(*named)
-    while_small = rows_read(*named)
+    while_small = count_rows_read(*named)
     for run in range(3):
         push_client.push(*[event(customer_id=f"{run} {at}", metric=f"{run} {at}") for at in range(400)])
 
     of_an_event = 4  # an index's entry and a row, of its customer and of its metric
     assert while_small <= of_an_event * len(named)
-    assert rows_read(*named) <= of_an_event * len(named)
-    assert rows_read(named[0]) <= of_an_event
+    assert count_rows_read(*named) <= of_an_event * len(named)
+    assert count_rows_read(named[0]) <= of_an_event
 
 
-def _rows_read() -> int:
+def _count_rows_read() -> int:
     """Of customers and metrics, by this transaction: from their tables and through their indexes."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -175,10 +175,10 @@ def test_the_events_of_a_push_are_one_batch_in_array_order_received_at_one_momen
 def test_a_push_that_fails_midway_leaves_nothing(
     push_client: PushClient, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(**_: Any) -> None:
+    def fail(**_: Any) -> None:
         raise RuntimeError("after events, customers, metrics and ledger")
 
-    monkeypatch.setattr("ingestion.services.ledger.write_rejected_events", broken)
+    monkeypatch.setattr("ingestion.services.ledger.write_rejected_events", fail)
 
     answer = push_client.push(event(customer_name="A"), event(quantity="x"))
 
@@ -216,7 +216,7 @@ def test_half_a_body_then_the_key_ends_then_the_rest_is_401_and_nothing_is_store
 ) -> None:
     body = json.dumps({"events": [event()]}).encode()
 
-    class Slow(BytesIO):
+    class SlowBody(BytesIO):
         """The second read comes after the key has ended."""
 
         reads = 0
@@ -228,7 +228,7 @@ def test_half_a_body_then_the_key_ends_then_the_rest_is_401_and_nothing_is_store
             return super().read(len(body) // 2)
 
     request = RequestFactory().post(PATH, headers={"authorization": f"Bearer {push_client.key}"})
-    request.META.update({"CONTENT_LENGTH": "", "wsgi.input": Slow(body), "wsgi.input_terminated": True})
+    request.META.update({"CONTENT_LENGTH": "", "wsgi.input": SlowBody(body), "wsgi.input_terminated": True})
 
     answer = push(request)
 
@@ -260,7 +260,7 @@ def test_ending_a_key_waits_for_the_pushes_that_are_storing_and_their_events_cou
         with transaction.atomic():
             accept_events(credential=credential, batch=batch_of(event()))
             ending = submit(services.revoke_usage_key, source=push_client.source, actor=cast.actor)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
             assert not ending.done()
         ending.result(timeout=30)
 
@@ -278,7 +278,7 @@ def test_a_push_that_comes_while_its_key_is_being_replaced_waits_and_is_refused(
         with transaction.atomic():
             services.regenerate_usage_key(source=push_client.source, actor=cast.actor)
             coming = submit(accept_events, credential=credential, batch=batch_of(event()))
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         with pytest.raises(RevokedKeyError):
             coming.result(timeout=30)
 
@@ -337,7 +337,7 @@ def test_a_push_without_a_name_takes_none_from_a_push_that_names_the_same_new_cu
         with transaction.atomic():
             accept_events(credential=credential, batch=batch_of(event(customer_id="a", customer_name="A")))
             nameless = submit(accept_events, credential=credential, batch=batch_of(event(customer_id="a")))
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         nameless.result(timeout=30)
 
     assert customers(cast.account) == {"a": "A"}
@@ -358,7 +358,7 @@ def test_of_two_pushes_that_name_a_new_customer_the_later_wins(cast: Cast) -> No
                 credential=credential,
                 batch=batch_of(event(customer_id="a", customer_name="B")),
             )
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         naming.result(timeout=30)
 
     assert customers(cast.account) == {"a": "B"}

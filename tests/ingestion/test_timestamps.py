@@ -17,7 +17,7 @@ from ingestion.timestamps import _ISO, _from_iso, hint, parse_timestamp
 each = pytest.mark.parametrize
 
 
-def at(text: str) -> datetime:
+def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
@@ -65,7 +65,7 @@ def at(text: str) -> datetime:
     ],
 )
 def test_iso_8601_is_read_in_its_forms(text: str, moment: str) -> None:
-    assert parse_timestamp(text) == at(moment)
+    assert parse_timestamp(text) == utc(moment)
 
 
 @each(
@@ -81,7 +81,7 @@ def test_iso_8601_is_read_in_its_forms(text: str, moment: str) -> None:
     ],
 )
 def test_rfc_2822_is_read(text: str, moment: str) -> None:
-    assert parse_timestamp(text) == at(moment)
+    assert parse_timestamp(text) == utc(moment)
 
 
 @each(
@@ -100,7 +100,7 @@ def test_rfc_2822_is_read(text: str, moment: str) -> None:
     ],
 )
 def test_other_texts_that_name_a_whole_day_are_read(text: str, moment: str) -> None:
-    assert parse_timestamp(text) == at(moment)
+    assert parse_timestamp(text) == utc(moment)
 
 
 @each(
@@ -192,7 +192,7 @@ def test_a_zone_name_that_is_not_known_is_not_guessed(text: str) -> None:
     ],
 )
 def test_names_of_one_zone_are_read(text: str, moment: str) -> None:
-    assert parse_timestamp(text) == at(moment)
+    assert parse_timestamp(text) == utc(moment)
 
 
 @each(
@@ -209,7 +209,7 @@ def test_names_of_one_zone_are_read(text: str, moment: str) -> None:
     ],
 )
 def test_unix_seconds_and_milliseconds_are_read(text: str, moment: str) -> None:
-    assert parse_timestamp(text) == at(moment)
+    assert parse_timestamp(text) == utc(moment)
 
 
 @each(

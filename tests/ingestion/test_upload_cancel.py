@@ -21,7 +21,7 @@ from tests.pages import get_page, text_of
 CONTENT = csv(*[line(number) for number in range(2_500)])
 
 
-def fresh(job: UsageUpload) -> UsageUpload:
+def reload(job: UsageUpload) -> UsageUpload:
     return UsageUpload.objects.unscoped().select_related("account", "source").get(pk=job.pk)
 
 
@@ -44,7 +44,7 @@ def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
         patched.setattr(uploads, "store_chunk", then_cancel)
         services.run_upload(job.pk)
 
-    stopped = fresh(job)
+    stopped = reload(job)
     assert (stopped.status, stopped.rows, len(inbox())) == ("canceled", 1_000, 1_000)
     page = get_page(signed_in(cast.member), f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/")
     assert "Canceled 1,000 events stored" in page
@@ -76,11 +76,11 @@ def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast) -> None:
     job = send(create_push_client(cast), CONTENT, cast)
     UsageUpload.objects.unscoped().filter(pk=job.pk).update(status="running", attempts=1)
     cancel(job, cast)
-    assert fresh(job).status == "running"
+    assert reload(job).status == "running"
 
     services.run_upload(job.pk)
 
-    assert (fresh(job).status, inbox()) == ("canceled", [])
+    assert (reload(job).status, inbox()) == ("canceled", [])
 
 
 def test_one_that_takes_longer_than_it_may_fails_with_what_to_do(cast: Cast, settings: Any) -> None:

@@ -24,7 +24,7 @@ Endings = Callable[..., list[str]]
 def endings(monkeypatch: pytest.MonkeyPatch) -> Endings:
     """How children end from now on, the last of them for ever: without any process. The names of those that were begun."""
 
-    def become(*each: ChildResult | Callable[[], ChildResult]) -> list[str]:
+    def run_child_as(*each: ChildResult | Callable[[], ChildResult]) -> list[str]:
         names: list[str] = []
         remaining = list(each)
 
@@ -36,7 +36,7 @@ def endings(monkeypatch: pytest.MonkeyPatch) -> Endings:
         monkeypatch.setattr(child_process, "run", run)
         return names
 
-    return become
+    return run_child_as
 
 
 def run_and_reload(job: UsageUpload) -> UsageUpload:

@@ -37,7 +37,7 @@ READ_TOOLS = [tool for tool in registry if tool.access is ToolAccess.READ]
 
 
 @dataclasses.dataclass
-class Twice:
+class TwoConnections:
     """What the client holds: a connection to Acme, whose every word is MARK, and one to Elsewhere."""
 
     client: OAuthClient
@@ -62,10 +62,10 @@ def cast(both_accounts: Cast, db: None) -> Cast:
 
 
 @pytest.fixture
-def twice(cast: Cast) -> Twice:
+def two_connections(cast: Cast) -> TwoConnections:
     client = OAuthClient()
     acme = client.connect(cast.both, "acme", "read_write")
-    return Twice(client, acme, client.connect(cast.both, "elsewhere", "read"))
+    return TwoConnections(client, acme, client.connect(cast.both, "elsewhere", "read"))
 
 
 def _fill_plainly(account: Account) -> None:
@@ -108,23 +108,23 @@ def cursors_of(token: str) -> Iterator[str]:
             yield content["cursor"]
 
 
-def values_of_first_account(cast: Cast, twice: Twice) -> list[str]:
+def values_of_first_account(cast: Cast, two_connections: TwoConnections) -> list[str]:
     """What a client of Acme has seen and could send to Elsewhere."""
     source = CostSource.objects.unscoped().get(account=cast.account)
     connection = OAuthConnection.objects.unscoped().filter(account=cast.account).get()
     ids = [cast.account.pk, source.pk, connection.pk, cast.account.slug, cast.account.name]
-    return [MARK[:5], *map(str, ids), *cursors_of(twice.acme.access)]
+    return [MARK[:5], *map(str, ids), *cursors_of(two_connections.acme.access)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tool", READ_TOOLS, ids=lambda tool: tool.name)
-def test_no_argument_reaches_the_other_account(cast: Cast, twice: Twice, tool: Tool) -> None:
+def test_no_argument_reaches_the_other_account(cast: Cast, two_connections: TwoConnections, tool: Tool) -> None:
     properties = tool.input_schema["properties"]
     texts = [name for name, schema in properties.items() if schema.get("type") == "string"]
 
     answers = [
-        call(twice.elsewhere.access, tool.name, {**example, name: value})
-        for value in values_of_first_account(cast, twice)
+        call(two_connections.elsewhere.access, tool.name, {**example, name: value})
+        for value in values_of_first_account(cast, two_connections)
         for example in (tool.examples or [{}])[:1]
         for name in [*texts, "account", "account_id"]
     ]
@@ -132,8 +132,8 @@ def test_no_argument_reaches_the_other_account(cast: Cast, twice: Twice, tool: T
     assert [answer for answer in answers if MARK in answer] == []
 
 
-def test_a_cursor_of_one_account_opens_nothing_of_the_other(twice: Twice) -> None:
-    cursors = list(cursors_of(twice.acme.access))
+def test_a_cursor_of_one_account_opens_nothing_of_the_other(two_connections: TwoConnections) -> None:
+    cursors = list(cursors_of(two_connections.acme.access))
     assert cursors
 
     for cursor in cursors:
@@ -141,14 +141,14 @@ def test_a_cursor_of_one_account_opens_nothing_of_the_other(twice: Twice) -> Non
             ("listDimensionValues", {"dimension": "service", "limit": 1}),
             ("listUsageEvents", {"limit": 1}),
         ):
-            assert MARK not in call(twice.elsewhere.access, name, {**arguments, "cursor": cursor})
+            assert MARK not in call(two_connections.elsewhere.access, name, {**arguments, "cursor": cursor})
 
 
-def test_nothing_beside_the_token_says_which_account(cast: Cast, twice: Twice) -> None:
+def test_nothing_beside_the_token_says_which_account(cast: Cast, two_connections: TwoConnections) -> None:
     cookie = signed_in(cast.both).cookies.output(header="", sep=";").strip()
 
     answers = [
-        call(twice.elsewhere.access, "getAccountContext", {}, **where)
+        call(two_connections.elsewhere.access, "getAccountContext", {}, **where)
         for where in (
             {"path": "/api/mcp?account=acme&account_id=1"},
             {"x_account": "acme"},
@@ -159,32 +159,32 @@ def test_nothing_beside_the_token_says_which_account(cast: Cast, twice: Twice) -
     ]
 
     assert [account_of(answer) for answer in answers] == ["elsewhere"] * 5
-    assert account_of(call(twice.acme.access, "getAccountContext", {})) == "acme"
+    assert account_of(call(two_connections.acme.access, "getAccountContext", {})) == "acme"
 
 
 @pytest.mark.parametrize("name", ["account", "account_id", "connection", "connection_id", "user"])
-def test_a_refresh_stays_with_its_account(cast: Cast, twice: Twice, name: str) -> None:
+def test_a_refresh_stays_with_its_account(cast: Cast, two_connections: TwoConnections, name: str) -> None:
     for value in ("acme", str(cast.account.pk)):
-        fresh = tokens_of(twice.client.refresh(twice.elsewhere.refresh, **{name: value}))
+        fresh = tokens_of(two_connections.client.refresh(two_connections.elsewhere.refresh, **{name: value}))
 
         assert account_of(call(fresh.access, "getAccountContext", {})) == "elsewhere"
 
 
-def test_a_refresh_takes_no_scope_from_the_other_connection(twice: Twice) -> None:
-    answer = twice.client.refresh(twice.elsewhere.refresh, scope="mcp:read mcp:write")
+def test_a_refresh_takes_no_scope_from_the_other_connection(two_connections: TwoConnections) -> None:
+    answer = two_connections.client.refresh(two_connections.elsewhere.refresh, scope="mcp:read mcp:write")
 
     assert (answer.status_code, json_of(answer)["error"]) == (400, "invalid_scope")
 
 
-def test_disconnecting_one_leaves_the_other(cast: Cast, twice: Twice) -> None:
+def test_disconnecting_one_leaves_the_other(cast: Cast, two_connections: TwoConnections) -> None:
     there = OAuthConnection.objects.unscoped().get(account=cast.other_account)
 
     disconnect(connection=there, actor=Actor.of_user(cast.both))
 
-    assert mcp_status(twice.elsewhere.access) == 401
-    assert mcp_status(twice.acme.access) == 200
-    assert twice.client.refresh(twice.elsewhere.refresh).status_code == 400
-    tokens_of(twice.client.refresh(twice.acme.refresh))
+    assert mcp_status(two_connections.elsewhere.access) == 401
+    assert mcp_status(two_connections.acme.access) == 200
+    assert two_connections.client.refresh(two_connections.elsewhere.refresh).status_code == 400
+    tokens_of(two_connections.client.refresh(two_connections.acme.refresh))
 
 
 # Both at once, over HTTP, of one real server process.

@@ -26,7 +26,7 @@ from finops.lib import clock
 from mcpserver.registry import ToolAccess, registry
 from tests.cast import make_cast, signed_in
 from tests.examples import examples
-from tests.finops.cost_access.comparing import answer_text, own_rows, plain, same, shown
+from tests.finops.cost_access.comparing import answer_text, own_rows, plain, assert_same_text, page_text
 from tests.finops.cost_access.questions import PAGES, QUESTIONS
 from tests.isolation.walk import account_routes, fill
 from tests.world.cost_access import LAST, Pair, make_pair
@@ -163,7 +163,7 @@ def test_any_bill_answers_the_same_whatever_order_the_engine_returns_groups_in(
             texts = []
             for rows.seed in (None, seed):
                 texts.append(answer())
-            same(texts[1], texts[0])
+            assert_same_text(texts[1], texts[0])
 
         for tool, arguments in questions:
             in_both_orders(
@@ -174,5 +174,5 @@ def test_any_bill_answers_the_same_whatever_order_the_engine_returns_groups_in(
         for route, query in zip(pages, queries, strict=True):
             values = own_rows(pair.inside) if len(route.arguments) > 1 else {}
             url = fill(route, pair.inside.slug, values) + query
-            in_both_orders(lambda url=url: shown(client.get(url), pair))
+            in_both_orders(lambda url=url: page_text(client.get(url), pair))
         transaction.set_rollback(True)

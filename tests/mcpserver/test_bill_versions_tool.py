@@ -22,7 +22,7 @@ MAY = date(2026, 5, 1)
 
 
 @pytest.fixture
-def restated(cast: Cast) -> Iterator[Account]:
+def restated_account(cast: Cast) -> Iterator[Account]:
     """May, whose storage was restated from 5 to 6."""
     with account_scope(cast.account):
         source = add_source(cast.account, [cost(MAY, 10, service="Compute"), cost(MAY, 5, service="Storage")])
@@ -42,7 +42,7 @@ def acme_lines(cast: Cast) -> Iterator[Account]:
         yield cast.account
 
 
-def test_what_an_import_changed_is_answered_in_one_call(cast: Cast, restated: Account) -> None:
+def test_what_an_import_changed_is_answered_in_one_call(cast: Cast, restated_account: Account) -> None:
     answer = McpClient(mint(cast)).ask("compareBillVersions")
 
     assert answer["month"] == "2026-05"
@@ -88,13 +88,13 @@ def test_more_lines_than_a_csv_has_are_refused(
     assert "More than 3 lines changed." in mcp_client.error("resources/read", {"uri": link["uri"]})["message"]
 
 
-def test_a_stranger_sees_no_version_of_it(cast: Cast, restated: Account) -> None:
+def test_a_stranger_sees_no_version_of_it(cast: Cast, restated_account: Account) -> None:
     _row, key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="theirs", scope="read")
 
     assert McpClient(key).ask("compareBillVersions", month="2026-05")["lines"] == []
 
 
-def test_growth_of_a_service_is_simulated_on_real_lines(cast: Cast, restated: Account) -> None:
+def test_growth_of_a_service_is_simulated_on_real_lines(cast: Cast, restated_account: Account) -> None:
     answer = McpClient(mint(cast)).ask(
         "simulateCost",
         start_date="2026-05-01",

@@ -38,7 +38,7 @@ BY_SERVICE = {"start_date": "2026-10-01", "end_date": "2026-10-10", "group_by": 
 
 
 @pytest.fixture(autouse=True)
-def _nothing_cached() -> Iterator[None]:
+def _empty_cache() -> Iterator[None]:
     cached_answers.forget()
     records.forget()
     yield
@@ -54,16 +54,16 @@ def bills(cast: Cast, tmp_path: Path) -> Bills:
 
 
 @pytest.fixture
-def computed(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def computations(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The arguments of each call whose answer was computed."""
     calls: list[dict[str, Any]] = []
     compute = queries.query_spend
 
-    def counted(account: Any, query: Any, **options: Any) -> Any:
+    def record_query(account: Any, query: Any, **options: Any) -> Any:
         calls.append(query.to_params())
         return compute(account, query, **options)
 
-    monkeypatch.setattr(queries, "query_spend", counted)
+    monkeypatch.setattr(queries, "query_spend", record_query)
     return calls
 
 
@@ -86,21 +86,21 @@ def ask_until_cached(mcp_client: McpClient, **arguments: Any) -> dict[str, Any]:
     return ask(mcp_client, **arguments)
 
 
-def fresh(mcp_client: McpClient, day: date = TODAY, /, **arguments: Any) -> dict[str, Any]:
+def ask_uncached(mcp_client: McpClient, day: date = TODAY, /, **arguments: Any) -> dict[str, Any]:
     cached_answers.forget()
     return ask(mcp_client, day, **arguments)
 
 
 def test_a_repeated_question_is_answered_from_the_cache(
-    bills: Bills, mcp_client: McpClient, computed: list[dict[str, Any]]
+    bills: Bills, mcp_client: McpClient, computations: list[dict[str, Any]]
 ) -> None:
     first = ask_until_cached(mcp_client, **BY_SERVICE)
-    before = len(computed)
+    before = len(computations)
 
     assert ask(mcp_client, **BY_SERVICE) == first
-    assert len(computed) == before
-    assert fresh(mcp_client, **BY_SERVICE) == first
-    assert len(computed) == before + 1
+    assert len(computations) == before
+    assert ask_uncached(mcp_client, **BY_SERVICE) == first
+    assert len(computations) == before + 1
 
 
 def test_a_cached_answer_can_be_verified(bills: Bills, mcp_client: McpClient) -> None:
@@ -164,7 +164,7 @@ def test_an_answer_after_a_change_is_computed_again(
     after = ask(mcp_client, **BY_SERVICE)
 
     assert after != before
-    assert after == fresh(mcp_client, **BY_SERVICE)
+    assert after == ask_uncached(mcp_client, **BY_SERVICE)
 
 
 def test_a_relative_period_moves_with_the_day(bills: Bills, mcp_client: McpClient) -> None:
@@ -176,17 +176,17 @@ def test_a_relative_period_moves_with_the_day(bills: Bills, mcp_client: McpClien
 
 
 def test_a_question_with_a_cost_tag_is_computed_each_time(
-    cast: Cast, bills: Bills, mcp_client: McpClient, computed: list[dict[str, Any]]
+    cast: Cast, bills: Bills, mcp_client: McpClient, computations: list[dict[str, Any]]
 ) -> None:
     with account_scope(cast.account):
         create_cost_tag(account=cast.account, actor=cast.actor, key="tier", default_value="all")
     arguments = {**BY_SERVICE, "group_by": ["cost_tag:tier"]}
     ask_until_cached(mcp_client, **arguments)
-    before = len(computed)
+    before = len(computations)
 
     ask(mcp_client, **arguments)
 
-    assert len(computed) == before + 1
+    assert len(computations) == before + 1
 
 
 def test_keys_share_an_answer_but_not_its_link(cast: Cast, bills: Bills, mcp_client: McpClient) -> None:
@@ -222,29 +222,29 @@ def test_an_account_never_gets_the_answer_of_another(cast: Cast, bills: Bills, m
 
 
 def test_without_cached_results_no_answer_is_cached(
-    bills: Bills, mcp_client: McpClient, computed: list[dict[str, Any]], settings: Settings
+    bills: Bills, mcp_client: McpClient, computations: list[dict[str, Any]], settings: Settings
 ) -> None:
     settings.LAKE_ANSWERS_BYTES = 0
     ask_until_cached(mcp_client, **BY_SERVICE)
 
     ask(mcp_client, **BY_SERVICE)
 
-    assert len(computed) == 3
+    assert len(computations) == 3
 
 
 def test_the_oldest_answers_leave_the_cache(
-    bills: Bills, mcp_client: McpClient, computed: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    bills: Bills, mcp_client: McpClient, computations: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cached_answers, "MAX_ANSWERS", 2)
     for top in (3, 4, 5):
         ask_until_cached(mcp_client, **BY_SERVICE, top=top)
-    before = len(computed)
+    before = len(computations)
 
     ask(mcp_client, **BY_SERVICE, top=5)
     ask(mcp_client, **BY_SERVICE, top=4)
-    assert len(computed) == before
+    assert len(computations) == before
     ask(mcp_client, **BY_SERVICE, top=3)
-    assert len(computed) == before + 1
+    assert len(computations) == before + 1
 
 
 def test_a_cached_answer_does_not_hold_replaced_bills(bills: Bills, mcp_client: McpClient) -> None:
@@ -301,7 +301,7 @@ def test_whatever_changes_in_between_answers_are_those_computed(
             day += timedelta(days=value)
         else:
             answers = [ask(mcp_client, day, **value) for _ in range(3)]
-            assert answers[1:] == [fresh(mcp_client, day, **value)] * 2
+            assert answers[1:] == [ask_uncached(mcp_client, day, **value)] * 2
             assert answers[0] == answers[1]
 
 

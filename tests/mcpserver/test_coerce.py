@@ -15,7 +15,7 @@ from tests.conformance.requirements import requirement
 from tests.mcpserver.toys import EchoArguments, Filter, Grain, NameArguments
 
 
-def take(**arguments: Any) -> EchoArguments:
+def decode(**arguments: Any) -> EchoArguments:
     return decode_arguments(EchoArguments, arguments, tool="echo")
 
 
@@ -59,13 +59,13 @@ def refusal(kind: type[msgspec.Struct] = EchoArguments, /, **arguments: Any) -> 
     ],
 )
 def test_what_is_unambiguous_is_taken(field: str, given: Any, taken: Any) -> None:
-    assert getattr(take(**{field: given}), field) == taken
+    assert getattr(decode(**{field: given}), field) == taken
 
 
 @requirement("tools:kindness")
 @pytest.mark.parametrize("field", EchoArguments.__struct_fields__)
 def test_null_leaves_an_optional_argument_out(field: str) -> None:
-    assert take(**{field: None}) == EchoArguments()
+    assert decode(**{field: None}) == EchoArguments()
 
 
 @requirement("tools:arguments")
@@ -132,8 +132,8 @@ def test_an_unknown_argument_is_refused_by_name_with_the_nearest() -> None:
 
 @requirement("tools:kindness")
 def test_an_argument_in_camel_case_is_the_one_that_it_means() -> None:
-    assert take(groupBy=["service"]).group_by == ["service"]
-    assert take(startDate="2026-11-01").start_date == datetime.date(2026, 11, 1)
+    assert decode(groupBy=["service"]).group_by == ["service"]
+    assert decode(startDate="2026-11-01").start_date == datetime.date(2026, 11, 1)
 
 
 @requirement("tools:unknown-argument")

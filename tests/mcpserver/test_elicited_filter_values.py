@@ -35,7 +35,7 @@ DAYS = {"start_date": "2026-03-01", "end_date": "2026-03-10"}
 NODES, CONTROL = "Kube nodes", "Kube control"
 
 
-def filtered(*values: str, dimension: str = "service", op: str = "in", **more: Any) -> dict[str, Any]:
+def filter_arguments(*values: str, dimension: str = "service", op: str = "in", **more: Any) -> dict[str, Any]:
     return {**DAYS, "filters": [{"dimension": dimension, "op": op, "values": list(values)}], **more}
 
 
@@ -75,7 +75,7 @@ def names_of(result: dict[str, Any]) -> list[str]:
     return sorted(names)
 
 
-def answered(mcp_client: McpClient, tool: str, arguments: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
+def call_with_response(mcp_client: McpClient, tool: str, arguments: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
     state = call(mcp_client, tool, arguments)["requestState"]
     result = call(mcp_client, tool, arguments, requestState=state, inputResponses=response)
     assert result["resultType"] == "complete"
@@ -86,21 +86,21 @@ def answered(mcp_client: McpClient, tool: str, arguments: dict[str, Any], respon
 
 def test_a_cached_answer_does_not_replace_the_question(mcp_client: McpClient) -> None:
     for _ in range(3):
-        mcp_client.ask("querySpend", **filtered("Kube"))
+        mcp_client.ask("querySpend", **filter_arguments("Kube"))
         assert records.recorder.flush()
     assert cached_answers._entries
 
-    assert names_of(call(mcp_client, "querySpend", filtered("Kube"))) == [CONTROL, NODES]
+    assert names_of(call(mcp_client, "querySpend", filter_arguments("Kube"))) == [CONTROL, NODES]
 
 
 def test_the_person_chooses_the_value_and_the_answer_is_about_it(mcp_client: McpClient) -> None:
-    response = call(mcp_client, "querySpend", filtered("Kube"))
+    response = call(mcp_client, "querySpend", filter_arguments("Kube"))
 
     assert names_of(response) == [CONTROL, NODES]
     message = response["inputRequests"]["choice"]["params"]["message"]
     assert message == "service: no cost has service 'Kube'. Which one do you mean?"
 
-    answer = answered(mcp_client, "querySpend", filtered("Kube"), choose(CONTROL))
+    answer = call_with_response(mcp_client, "querySpend", filter_arguments("Kube"), choose(CONTROL))
     assert [total["amount"] for total in answer["totals"]] == [12]
     assert not answer["warnings"]
 
@@ -111,9 +111,9 @@ def test_the_person_chooses_the_value_and_the_answer_is_about_it(mcp_client: Mcp
 def test_without_a_choice_the_answer_is_that_of_a_client_that_cannot_ask(
     mcp_client: McpClient, response: dict[str, Any]
 ) -> None:
-    plain = mcp_client.ask("querySpend", **filtered("Kube"))
+    plain = mcp_client.ask("querySpend", **filter_arguments("Kube"))
 
-    answer = answered(mcp_client, "querySpend", filtered("Kube"), response)
+    answer = call_with_response(mcp_client, "querySpend", filter_arguments("Kube"), response)
 
     assert "Nearest: " in " ".join(plain["warnings"])
     assert {**answer, "receipt": ""} == {**plain, "receipt": ""}
@@ -134,7 +134,7 @@ def test_every_tool_with_filters_on_cost_asks(
     with account_scope(cast.account):
         push_events(cast.account, [event(date(2026, 3, 2), "globex", 1, metric="orders")])
 
-    assert names_of(call(mcp_client, tool, filtered("Kube", **more))) == [CONTROL, NODES]
+    assert names_of(call(mcp_client, tool, filter_arguments("Kube", **more))) == [CONTROL, NODES]
 
 
 def test_the_forecast_asks_too(mcp_client: McpClient) -> None:
@@ -147,8 +147,8 @@ def test_the_forecast_asks_too(mcp_client: McpClient) -> None:
 
 
 def test_a_value_beside_one_that_is_there_is_asked_about(mcp_client: McpClient) -> None:
-    response = call(mcp_client, "querySpend", filtered("Mail", "Kube"))
-    answer = answered(mcp_client, "querySpend", filtered("Mail", "Kube"), choose(NODES))
+    response = call(mcp_client, "querySpend", filter_arguments("Mail", "Kube"))
+    answer = call_with_response(mcp_client, "querySpend", filter_arguments("Mail", "Kube"), choose(NODES))
 
     assert names_of(response) == [CONTROL, NODES]
     assert answer["totals"][0]["amount"] == 35
@@ -156,7 +156,7 @@ def test_a_value_beside_one_that_is_there_is_asked_about(mcp_client: McpClient) 
 
 def test_names_of_one_value_are_one_choice(mcp_client: McpClient) -> None:
     """Of an account that has an id and a name, both similar, the person sees one."""
-    response = call(mcp_client, "querySpend", filtered("Shopp", dimension="account"))
+    response = call(mcp_client, "querySpend", filter_arguments("Shopp", dimension="account"))
 
     assert names_of(response) == ["Shop", "Shop-2"]
 
@@ -171,7 +171,7 @@ def test_customers_of_usage_are_chosen(cast: Cast, mcp_client: McpClient) -> Non
     arguments = {**DAYS, "customers": ["globex"]}
 
     response = call(mcp_client, "queryUsage", arguments)
-    answer = answered(mcp_client, "queryUsage", arguments, choose("globex-us"))
+    answer = call_with_response(mcp_client, "queryUsage", arguments, choose("globex-us"))
 
     assert names_of(response) == ["globex-eu", "globex-us"]
     assert answer["quantity"] == 4
@@ -193,29 +193,29 @@ def push_regions(account: Account) -> None:
         push_events(account, [event(date(2026, 2, 2), "globex", 1, dimensions={"region": "eu-central"})])
 
 
-def usage_filtered(dimension: str, value: str = "eu-central-1") -> dict[str, Any]:
+def usage_arguments(dimension: str, value: str = "eu-central-1") -> dict[str, Any]:
     return {**DAYS, "filters": [{"dimension": dimension, "values": [value]}]}
 
 
 def test_values_of_usage_dimensions_are_chosen(cast: Cast, mcp_client: McpClient) -> None:
     push_regions(cast.account)
-    arguments = usage_filtered("region", "eu-central-9")
+    arguments = usage_arguments("region", "eu-central-9")
 
     response = call(mcp_client, "queryUsage", arguments)
-    answer = answered(mcp_client, "queryUsage", arguments, choose("eu-central-2"))
+    answer = call_with_response(mcp_client, "queryUsage", arguments, choose("eu-central-2"))
 
     assert names_of(response) == ["eu-central-1", "eu-central-2"]
     assert answer["quantity"] == 4
     for value in ("eu-central", "moon"):
-        plain = call(mcp_client, "queryUsage", usage_filtered("region", value))
+        plain = call(mcp_client, "queryUsage", usage_arguments("region", value))
         assert plain["resultType"] == "complete", value
 
 
 def test_dimensions_of_usage_are_chosen(cast: Cast, mcp_client: McpClient) -> None:
     push_regions(cast.account)
 
-    response = call(mcp_client, "queryUsage", usage_filtered("regio"))
-    answer = answered(mcp_client, "queryUsage", usage_filtered("regio"), choose("region"))
+    response = call(mcp_client, "queryUsage", usage_arguments("regio"))
+    answer = call_with_response(mcp_client, "queryUsage", usage_arguments("regio"), choose("region"))
 
     assert names_of(response) == ["regime", "region"]
     assert answer["quantity"] == 3
@@ -228,10 +228,10 @@ def test_tag_keys_of_cost_are_chosen(cast: Cast, mcp_client: McpClient) -> None:
             cost(date(2026, 3, 3), 3, service="Mail", tags={"team-b": "core"}),
         ]
         add_source(cast.account, lines, name="Tagged")
-    arguments = filtered("core", dimension="tag:team-c")
+    arguments = filter_arguments("core", dimension="tag:team-c")
 
     response = call(mcp_client, "querySpend", arguments)
-    answer = answered(mcp_client, "querySpend", arguments, choose("tag:team-b"))
+    answer = call_with_response(mcp_client, "querySpend", arguments, choose("tag:team-b"))
 
     assert names_of(response) == ["tag:team-a", "tag:team-b"]
     assert answer["totals"][0]["amount"] == 3
@@ -240,12 +240,12 @@ def test_tag_keys_of_cost_are_chosen(cast: Cast, mcp_client: McpClient) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param(filtered("Mial"), id="one name is similar"),
-        pytest.param(filtered("Databricks"), id="none is similar"),
-        pytest.param(filtered("Kub"), id="it has cost on other days"),
-        pytest.param(filtered("Kube", op="contains"), id="part of a value"),
-        pytest.param(filtered("Kube", "Kube"), id="twice in the arguments"),
-        pytest.param(filtered("prod", dimension="tag:env"), id="a tag key that no line has"),
+        pytest.param(filter_arguments("Mial"), id="one name is similar"),
+        pytest.param(filter_arguments("Databricks"), id="none is similar"),
+        pytest.param(filter_arguments("Kub"), id="it has cost on other days"),
+        pytest.param(filter_arguments("Kube", op="contains"), id="part of a value"),
+        pytest.param(filter_arguments("Kube", "Kube"), id="twice in the arguments"),
+        pytest.param(filter_arguments("prod", dimension="tag:env"), id="a tag key that no line has"),
     ],
 )
 def test_there_is_no_question_without_a_choice_to_make(mcp_client: McpClient, arguments: dict[str, Any]) -> None:
@@ -270,14 +270,14 @@ def test_a_client_that_cannot_ask_has_no_additional_query(
     def count(meta: dict[str, Any]) -> tuple[int, int, str]:
         lake.clear()
         with CaptureQueriesContext(connection) as statements:
-            params = {"name": "querySpend", "arguments": filtered("Kube"), "_meta": meta}
+            params = {"name": "querySpend", "arguments": filter_arguments("Kube"), "_meta": meta}
             result = mcp_client.result("tools/call", params)
         return len(statements), len(lake), result["resultType"]
 
     count({})  # caches
     without, with_links = count({}), count(LINKS_ALONE)
     lake.clear()
-    assert call(mcp_client, "querySpend", filtered("Kube"))["resultType"] == "input_required"
+    assert call(mcp_client, "querySpend", filter_arguments("Kube"))["resultType"] == "input_required"
 
     assert without == with_links
     assert without[2] == "complete"
@@ -285,25 +285,25 @@ def test_a_client_that_cannot_ask_has_no_additional_query(
 
 
 def test_an_older_revision_has_no_questions(mcp_client: McpClient) -> None:
-    params = {"name": "querySpend", "arguments": filtered("Kube"), "_meta": FORMS}
+    params = {"name": "querySpend", "arguments": filter_arguments("Kube"), "_meta": FORMS}
 
     assert not mcp_client.result("tools/call", params, revision="2025-11-25")["isError"]
 
 
 def test_there_is_one_question_a_call(mcp_client: McpClient) -> None:
-    arguments = filtered("Kube")
+    arguments = filter_arguments("Kube")
     arguments["filters"].append({"dimension": "region", "values": ["eu-central"]})
 
-    answer = answered(mcp_client, "querySpend", arguments, choose(NODES))
+    answer = call_with_response(mcp_client, "querySpend", arguments, choose(NODES))
 
     assert any("'eu-central'" in each for each in answer["warnings"])
 
 
 def test_a_choice_is_of_the_credential_and_call_that_were_asked(cast: Cast, mcp_client: McpClient) -> None:
-    state = call(mcp_client, "querySpend", filtered("Kube"))["requestState"]
+    state = call(mcp_client, "querySpend", filter_arguments("Kube"))["requestState"]
     viewer = McpClient(OAuthClient().connect(cast.viewer).access)
 
-    for other, arguments in ((viewer, filtered("Kube")), (mcp_client, filtered("Kube", basis="billed"))):
+    for other, arguments in ((viewer, filter_arguments("Kube")), (mcp_client, filter_arguments("Kube", basis="billed"))):
         again = call(other, "querySpend", arguments, requestState=state, inputResponses=choose(NODES))
         assert again["resultType"] == "input_required"
 
@@ -316,7 +316,7 @@ def test_a_stranger_is_asked_about_her_own_values_alone(cast: Cast) -> None:
         )
     stranger = McpClient(OAuthClient().connect(cast.stranger, cast.other_account.slug).access)
 
-    assert names_of(call(stranger, "querySpend", filtered("Kube"))) == [
+    assert names_of(call(stranger, "querySpend", filter_arguments("Kube"))) == [
         "Kube of hers",
         "Kube of theirs",
     ]
@@ -326,7 +326,7 @@ def test_a_viewer_with_limited_cost_access_is_not_offered_values_beyond_it(cast:
     """Of the two similar services she sees one, so nothing is to be chosen."""
     viewer = limited_viewer(cast)
 
-    result = call(viewer, "querySpend", filtered("Kube"))
+    result = call(viewer, "querySpend", filter_arguments("Kube"))
 
     assert result["resultType"] == "complete"
     assert NODES in str(result["structuredContent"]["warnings"])
@@ -342,11 +342,11 @@ def test_a_limited_viewer_chooses_among_the_values_that_she_sees(cast: Cast) -> 
         )
     viewer = limited_viewer(cast)
 
-    response = call(viewer, "querySpend", filtered("Kube"))
+    response = call(viewer, "querySpend", filter_arguments("Kube"))
     refusal = call(
         viewer,
         "querySpend",
-        filtered("Kube"),
+        filter_arguments("Kube"),
         requestState=response["requestState"],
         inputResponses=choose(CONTROL),
     )
@@ -363,8 +363,8 @@ def test_a_value_that_only_others_see_on_other_days_is_asked_about(cast: Cast) -
         add_source(cast.account, lines, name="More")
     viewer = limited_viewer(cast)
 
-    assert call(McpClient(mint(cast)), "querySpend", filtered("Kub"))["resultType"] == "complete"
-    assert {"Kubik", "Kuby"} <= set(names_of(call(viewer, "querySpend", filtered("Kub"))))
+    assert call(McpClient(mint(cast)), "querySpend", filter_arguments("Kub"))["resultType"] == "complete"
+    assert {"Kubik", "Kuby"} <= set(names_of(call(viewer, "querySpend", filter_arguments("Kub"))))
 
 
 def limited_viewer(cast: Cast) -> McpClient:
@@ -378,7 +378,7 @@ def limited_viewer(cast: Cast) -> McpClient:
 
 
 def test_the_activity_log_has_both_calls(cast: Cast, mcp_client: McpClient) -> None:
-    answered(mcp_client, "querySpend", filtered("Kube"), choose(NODES))
+    call_with_response(mcp_client, "querySpend", filter_arguments("Kube"), choose(NODES))
     recorder.flush()
 
     with account_scope(cast.account):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 MONTH = '{"start_date": "2026-01-01", "end_date": "2026-01-31"}'
 
 
-def explained(*arguments: Any, **options: Any) -> str:
+def explain_output(*arguments: Any, **options: Any) -> str:
     out = io.StringIO()
     with clock.frozen(NOON):
         call_command("explain_tool", *arguments, stdout=out, **options)
@@ -34,18 +34,18 @@ def kept_bytes(settings: LazySettings) -> None:
 def test_each_query_has_its_engine_files_and_bytes(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1, service="EC2")])
 
-    text = explained(cast.account.slug, "querySpend", MONTH)
+    text = explain_output(cast.account.slug, "querySpend", MONTH)
 
     assert "cost: duckdb, 1 files, " in text
     assert "SELECT" not in text
-    assert "SELECT" in explained(cast.account.slug, "querySpend", MONTH, sql=True)
+    assert "SELECT" in explain_output(cast.account.slug, "querySpend", MONTH, sql=True)
 
 
 def test_what_stays_here_beside_a_cluster_says_why(cast: Cast, settings: LazySettings) -> None:
     store(cast.account, [line(JANUARY, 1, service="EC2")])
     settings.SPARK_REMOTE = "sc://127.0.0.1:1"
 
-    assert "fewer bytes than SPARK_MIN_BYTES" in explained(cast.account.slug, "querySpend", MONTH)
+    assert "fewer bytes than SPARK_MIN_BYTES" in explain_output(cast.account.slug, "querySpend", MONTH)
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_what_stays_here_beside_a_cluster_says_why(cast: Cast, settings: LazySet
 )
 def test_what_cannot_be_explained_says_why(cast: Cast, arguments: tuple[str, ...], text: str) -> None:
     with pytest.raises(CommandError, match=text):
-        explained(*arguments)
+        explain_output(*arguments)

@@ -42,10 +42,10 @@ def commitment_line(back: int, amount: str, status: str, name: str, currency: st
 def mcp_client(cast: Cast) -> Iterator[McpClient]:
     """Two weeks of many dollars and few euros, of which one service each moved; and a commitment in each currency."""
     with clock.frozen(NOON):
-        yield McpClient(_spent(cast))
+        yield McpClient(_key_with_bills(cast))
 
 
-def _spent(cast: Cast) -> str:
+def _key_with_bills(cast: Cast) -> str:
     """A read/write key to the account with its bills."""
     lines: list[Line] = []
     for back in range(1, 15):

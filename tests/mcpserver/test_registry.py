@@ -42,7 +42,7 @@ def bare(call: ToolCall, arguments: NoArguments) -> BareAnswer:
     return BareAnswer(summary="")
 
 
-def untyped(call: ToolCall, arguments: dict[str, Any]) -> Answer:
+def untyped_tool(call: ToolCall, arguments: dict[str, Any]) -> Answer:
     return Answer(account="")
 
 
@@ -91,7 +91,7 @@ def test_nothing_is_registered_after_the_start() -> None:
         (plain, {"examples": []}, "at least one example"),
         (plain, {"destructive": True}, "a read tool is not destructive"),
         (bare, {}, "its answer lacks account, warnings, hint, console_url"),
-        (untyped, {}, "msgspec Structs, not dict"),
+        (untyped_tool, {}, "msgspec Structs, not dict"),
         (lonely, {}, "a tool takes"),
     ],
 )

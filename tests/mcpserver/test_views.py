@@ -202,7 +202,7 @@ def request_of(announced: bytes, stream: Any) -> HttpRequest:
     return typed_request
 
 
-class Stalled:
+class StalledBody:
     """A body whose sender says nothing more until the test ends."""
 
     def __init__(self) -> None:
@@ -215,7 +215,7 @@ class Stalled:
 
 @requirement("http:id-of-a-refusal")
 def test_strangers_who_send_nothing_more_hold_nobody_up(db: None) -> None:
-    streams = [Stalled() for _ in range(12)]
+    streams = [StalledBody() for _ in range(12)]
     start = time.monotonic()
     try:
         for stream in streams:

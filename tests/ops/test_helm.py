@@ -84,7 +84,7 @@ def objects(name: str) -> list[dict[str, Any]]:
     return [each for each in yaml.safe_load_all(result.stdout) if each]
 
 
-def named(kind: str, name: str, of: str = "needed") -> dict[str, Any]:
+def find_object(kind: str, name: str, of: str = "needed") -> dict[str, Any]:
     return next(each for each in objects(of) if (each["kind"], each["metadata"]["name"]) == (kind, name))
 
 
@@ -135,7 +135,7 @@ def test_every_object_is_as_kubernetes_says(name: str, version: str) -> None:
 
 
 def test_a_misspelled_field_of_kubernetes_would_be_found() -> None:
-    manifest = {**named("Deployment", "finops-web"), "specs": {}}
+    manifest = {**find_object("Deployment", "finops-web"), "specs": {}}
 
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(manifest, VERSIONS[-1], strict=True)
@@ -171,7 +171,7 @@ def test_there_is_a_program_for_each_queue_and_one_clock() -> None:
     for queue in QUEUES:
         assert container(f"worker-{queue}")["command"] == ["python", "-m", "finops.worker", queue]
     assert container("beat")["command"][1:] == commands["beat"][1:]
-    beat = named("Deployment", "finops-beat")["spec"]
+    beat = find_object("Deployment", "finops-beat")["spec"]
     assert (beat["replicas"], beat["strategy"]) == (1, {"type": "Recreate"})
 
 
@@ -204,7 +204,7 @@ def test_uploads_are_shared_and_what_is_of_one_process_is_not() -> None:
 
         assert places["/var/lib/finops"]["persistentVolumeClaim"] == {"claimName": "finops"}
         assert all("emptyDir" in places[f"/var/lib/finops/{folder}"] for folder in ("spill", "cache"))
-    claim = named("PersistentVolumeClaim", "finops")
+    claim = find_object("PersistentVolumeClaim", "finops")
     assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
     assert claim["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
 
@@ -270,15 +270,15 @@ def test_selectors_find_their_pods() -> None:
                 assert not any(matches(spec["selector"], pod) for pod in other_pods)
             case "HorizontalPodAutoscaler":
                 assert spec["scaleTargetRef"]["name"] == "finops-web"
-    assert "replicas" not in named("Deployment", "finops-web", "everything")["spec"]
+    assert "replicas" not in find_object("Deployment", "finops-web", "everything")["spec"]
 
 
 def test_ports_have_the_names_that_others_call_them_by() -> None:
     names = {port["name"]: port["containerPort"] for port in container("web")["ports"]}
-    service = named("Service", "finops")["spec"]["ports"][0]
-    backend = named("Ingress", "finops")["spec"]["rules"][0]
-    monitor = named("ServiceMonitor", "finops", "everything")["spec"]["endpoints"][0]
-    workers = named("PodMonitor", "finops-workers", "everything")["spec"]["podMetricsEndpoints"][0]
+    service = find_object("Service", "finops")["spec"]["ports"][0]
+    backend = find_object("Ingress", "finops")["spec"]["rules"][0]
+    monitor = find_object("ServiceMonitor", "finops", "everything")["spec"]["endpoints"][0]
+    workers = find_object("PodMonitor", "finops-workers", "everything")["spec"]["podMetricsEndpoints"][0]
 
     assert service["targetPort"] in names
     assert backend["host"] == "finops.example.com"
@@ -292,8 +292,8 @@ def test_ports_have_the_names_that_others_call_them_by() -> None:
 
 
 def test_only_the_proxy_and_prometheus_reach_the_web_servers_and_nobody_the_clock() -> None:
-    web = named("NetworkPolicy", "finops-web")["spec"]
-    every = named("NetworkPolicy", "finops")["spec"]
+    web = find_object("NetworkPolicy", "finops-web")["spec"]
+    every = find_object("NetworkPolicy", "finops")["spec"]
 
     assert [rule["ports"] for rule in web["ingress"]] == [[{"protocol": "TCP", "port": 8000}]]
     spaces = [
@@ -307,12 +307,12 @@ def test_only_the_proxy_and_prometheus_reach_the_web_servers_and_nobody_the_cloc
     assert "169.254.0.0/16" in blocks[0]["except"]
     assert (
         "except"
-        not in named("NetworkPolicy", "finops", "everything")["spec"]["egress"][1]["to"][0]["ipBlock"]
+        not in find_object("NetworkPolicy", "finops", "everything")["spec"]["egress"][1]["to"][0]["ipBlock"]
     )
 
 
 def test_migrations_run_before_the_pods_of_a_release_and_need_none_of_its_objects() -> None:
-    job = named("Job", "finops-migrate")
+    job = find_object("Job", "finops-migrate")
     spec = job["spec"]["template"]["spec"]
 
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
@@ -321,15 +321,15 @@ def test_migrations_run_before_the_pods_of_a_release_and_need_none_of_its_object
 
 
 def test_a_command_without_a_schedule_runs_when_it_is_asked_for() -> None:
-    assert named("CronJob", "finops-check-lake")["spec"]["suspend"] is True
-    backup = named("CronJob", "finops-backup", "everything")["spec"]
+    assert find_object("CronJob", "finops-check-lake")["spec"]["suspend"] is True
+    backup = find_object("CronJob", "finops-backup", "everything")["spec"]
     assert (backup["schedule"], backup["suspend"]) == ("15 2 * * *", False)
 
 
 def test_prometheus_gets_the_rules_that_are_tried() -> None:
     rules = yaml.safe_load((ROOT / "ops" / "alerts.yml").read_text())
 
-    assert named("PrometheusRule", "finops", "everything")["spec"] == rules
+    assert find_object("PrometheusRule", "finops", "everything")["spec"] == rules
     assert (CHART / "files" / "alerts.yml").read_text() == (ROOT / "ops" / "alerts.yml").read_text()
 
 

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:EdDSA is deprecated:joserfc.erro
 
 
 @pytest.fixture(autouse=True)
-def _no_kept_keys() -> None:
+def _empty_key_cache() -> None:
     cache.clear()
 
 

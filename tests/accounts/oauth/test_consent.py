@@ -14,7 +14,7 @@ from tests.accounts.oauth.flow import CALLBACK, OAuthClient, answer_of, tokens_o
 from tests.cast import PASSWORD, Cast, signed_in
 
 
-def the_connection() -> OAuthConnection:
+def only_connection() -> OAuthConnection:
     return OAuthConnection.objects.unscoped().get()
 
 
@@ -103,7 +103,7 @@ def test_a_posted_scope_gains_nothing(cast: Cast) -> None:
 
     tokens = tokens_of(client.exchange(answer_of(answer)["code"]))
     assert tokens.scope == "mcp:read"
-    assert the_connection().access == "read"
+    assert only_connection().access == "read"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_an_account_injected_into_the_url_gains_nothing(cast: Cast, name: str) -
     tokens = tokens_of(client.exchange(answer_of(answer)["code"], **injected))
 
     assert tokens.scope == "mcp:read"
-    assert (the_connection().account, the_connection().user) == (cast.account, cast.both)
+    assert (only_connection().account, only_connection().user) == (cast.account, cast.both)
 
 
 def test_a_posted_redirect_or_client_changes_nothing(cast: Cast) -> None:

@@ -14,7 +14,7 @@ from accounts.oauth.services import open_connection
 from accounts.services import remove_member
 from tests.accounts.oauth.flow import CALLBACK, OAuthClient
 from tests.cast import Cast, make_cast
-from tests.waiting import someone_waits_for_us
+from tests.waiting import is_blocking_others
 
 
 def remove(cast: Cast) -> None:
@@ -42,7 +42,7 @@ def test_who_is_removed_while_she_consents_leaves_no_connection() -> None:
             )
             removal = pool.submit(remove, cast)
             for _ in range(12_000):
-                if removal.done() or someone_waits_for_us():
+                if removal.done() or is_blocking_others():
                     break
                 threading.Event().wait(0.005)
         removal.result(timeout=30)

@@ -36,7 +36,7 @@ def keys(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def no_kept_keys() -> None:
+def empty_key_cache() -> None:
     """The signing keys of providers are read anew."""
     cache.clear()
 

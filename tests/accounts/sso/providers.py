@@ -34,7 +34,7 @@ class Server:
     def __init__(self, url: str, certificate: str = "") -> None:
         self.url, self.certificate = url, certificate
 
-    def will_say(self, person: dict[str, Any], **wrong: Any) -> None:
+    def set_next_sign_in(self, person: dict[str, Any], **wrong: Any) -> None:
         """Who signs in next, and what of the answer is wrong."""
         httpx.post(f"{self.url}/control", json={"person": person, "wrong": wrong}).raise_for_status()
 

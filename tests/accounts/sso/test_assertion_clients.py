@@ -15,7 +15,7 @@ from tests.accounts.sso.assertion_agent import Agent, link, refusal
 from tests.accounts.sso.providers import Server, add_oidc, add_saml
 from tests.cast import ACTOR, Cast, reauthenticated, signed_in
 
-pytestmark = pytest.mark.usefixtures("no_kept_keys")
+pytestmark = pytest.mark.usefixtures("empty_key_cache")
 
 
 @pytest.mark.parametrize("how", ["client", "provider", "issuer"])

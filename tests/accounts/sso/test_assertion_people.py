@@ -23,7 +23,7 @@ from tests.accounts.sso.assertion_agent import Agent, refusal
 from tests.accounts.sso.providers import Server, add_oidc
 from tests.cast import ACTOR, Cast
 
-pytestmark = pytest.mark.usefixtures("no_kept_keys")
+pytestmark = pytest.mark.usefixtures("empty_key_cache")
 
 
 def test_a_provider_of_another_account_speaks_for_nobody_here(cast: Cast, agent: Agent, oidc: Server) -> None:

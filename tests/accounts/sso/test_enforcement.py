@@ -103,7 +103,7 @@ def test_a_session_that_did_not_come_through_the_provider_opens_no_page(
 ) -> None:
     client = signed_in(cast.viewer)
     refusal = client.get("/a/acme/")
-    oidc.will_say({"sub": "v", "email": "viewer@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "v", "email": "viewer@example.com", "email_verified": True})
 
     Browser(client).sign_in(email="viewer@example.com")
 
@@ -118,7 +118,7 @@ def test_a_session_of_another_provider_is_not_enough(
 ) -> None:
     company = add_oidc(None, oidc, "company.test", name="Company")
     User.objects.filter(pk=cast.both.pk).update(email="both@company.test")
-    oidc.will_say({"sub": "b", "email": "both@company.test", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "b", "email": "both@company.test", "email_verified": True})
     browser = Browser()
 
     browser.sign_in(company)
@@ -179,7 +179,7 @@ def test_a_new_app_is_connected_in_such_a_session_alone(
 
     with pytest.raises(UserError, match="requires single sign-on"):
         connect()
-    oidc.will_say({"sub": "v", "email": "viewer@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "v", "email": "viewer@example.com", "email_verified": True})
     Browser(client).sign_in(email="viewer@example.com")
     connect()
 

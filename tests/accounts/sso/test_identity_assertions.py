@@ -29,7 +29,7 @@ from tests.accounts.sso.providers import Server, add_oidc
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient
 
-pytestmark = pytest.mark.usefixtures("no_kept_keys")
+pytestmark = pytest.mark.usefixtures("empty_key_cache")
 EXAMPLES = int(os.environ.get("SOAK_INPUTS", "20000" if os.environ.get("SOAK") else "40"))
 
 
@@ -41,7 +41,7 @@ def test_a_member_who_signed_in_once_is_connected_without_consent(cast: Cast, oi
         "invalid_grant",
         "Sign in to this console through Acme OIDC once, then connect again.",
     )
-    oidc.will_say({"sub": "7", "email": "member@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "7", "email": "member@example.com", "email_verified": True})
     assert Browser().sign_in(email="member@example.com").status_code == 302
 
     answer = agent.show(oidc.sign(agent.claims(sub="7")))

@@ -30,7 +30,7 @@ def role_of(cast: Cast, user: User) -> str:
 
 def test_a_new_person_becomes_a_member_with_the_default_role(cast: Cast, oidc: Server) -> None:
     provider = add_oidc(cast.account, oidc, "acme.test", default_role=Role.MEMBER)
-    oidc.will_say(NEW)
+    oidc.set_next_sign_in(NEW)
     browser = Browser()
 
     answer = browser.sign_in(email="new@ACME.test")
@@ -52,7 +52,7 @@ def test_a_member_is_linked_by_her_address_and_known_by_her_subject_from_then_on
     add_oidc(cast.account, oidc, "example.com")
     before = User.objects.count()
     for email in ("viewer@example.com", "renamed@example.com"):
-        oidc.will_say({"sub": "viewer", "email": email, "email_verified": True})
+        oidc.set_next_sign_in({"sub": "viewer", "email": email, "email_verified": True})
 
         answer = Browser().sign_in(email="viewer@example.com")
 
@@ -64,7 +64,7 @@ def test_a_member_is_linked_by_her_address_and_known_by_her_subject_from_then_on
 def test_a_password_from_before_an_address_was_verified_opens_nothing(cast: Cast, oidc: Server) -> None:
     """Anybody can sign up with her address and wait."""
     add_oidc(cast.account, oidc, "example.com")
-    oidc.will_say({"sub": "viewer", "email": "viewer@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "viewer", "email": "viewer@example.com", "email_verified": True})
 
     Browser().sign_in(email="viewer@example.com")
 
@@ -77,7 +77,7 @@ def test_groups_are_applied_at_each_sign_in(cast: Cast, oidc: Server) -> None:
         GroupMapping.objects.create(account=cast.account, group="finops", role=Role.ADMIN)
     roles = []
     for groups in (["finops", "all"], []):
-        oidc.will_say({**NEW, "groups": groups})
+        oidc.set_next_sign_in({**NEW, "groups": groups})
         Browser().sign_in(email=NEW["email"])
         roles.append(role_of(cast, User.objects.get(email=NEW["email"])))
 
@@ -86,7 +86,7 @@ def test_groups_are_applied_at_each_sign_in(cast: Cast, oidc: Server) -> None:
 
 def test_where_first_sign_ins_add_nobody_a_stranger_is_refused(cast: Cast, oidc: Server) -> None:
     add_oidc(cast.account, oidc, "acme.test", creates_people=False)
-    oidc.will_say(NEW)
+    oidc.set_next_sign_in(NEW)
 
     answer = Browser().sign_in(email=NEW["email"])
 
@@ -109,7 +109,7 @@ def test_an_address_that_the_provider_does_not_vouch_for_is_refused(
     cast: Cast, oidc: Server, person: dict[str, Any], text: str
 ) -> None:
     add_oidc(cast.account, oidc, "acme.test")
-    oidc.will_say({**NEW, **person})
+    oidc.set_next_sign_in({**NEW, **person})
     before = User.objects.count()
 
     answer = Browser().sign_in(email=NEW["email"])
@@ -139,7 +139,7 @@ def test_an_id_token_that_fails_a_check_signs_nobody_in(
     cast: Cast, oidc: Server, wrong: dict[str, Any]
 ) -> None:
     add_oidc(cast.account, oidc, "acme.test")
-    oidc.will_say(NEW, **wrong)
+    oidc.set_next_sign_in(NEW, **wrong)
     browser = Browser()
 
     answer = browser.sign_in(email=NEW["email"])
@@ -151,7 +151,7 @@ def test_an_id_token_that_fails_a_check_signs_nobody_in(
 
 def test_an_answer_counts_once_and_in_the_browser_that_asked(cast: Cast, oidc: Server) -> None:
     add_oidc(cast.account, oidc, "acme.test")
-    oidc.will_say(NEW)
+    oidc.set_next_sign_in(NEW)
     browser = Browser()
     back = browser.at_provider(browser.start(email=NEW["email"]))
     assert isinstance(back, str)
@@ -166,7 +166,7 @@ def test_an_answer_counts_once_and_in_the_browser_that_asked(cast: Cast, oidc: S
 
 def test_an_answer_of_another_issuer_is_refused(cast: Cast, oidc: Server) -> None:
     add_oidc(cast.account, oidc, "acme.test")
-    oidc.will_say(NEW)
+    oidc.set_next_sign_in(NEW)
     browser = Browser()
     back = browser.at_provider(browser.start(email=NEW["email"]))
     assert isinstance(back, str)
@@ -217,7 +217,7 @@ def test_a_code_of_a_provider_is_sent_to_no_other_providers_token_endpoint(
     would redeem the code in a sign-in of his own, since he chose its nonce and code_challenge."""
     other_provider = add_oidc(cast.account, oidc, "example.com")
     his = add_oidc(cast.other_account, attacker, "evil.test", name="Evil")
-    oidc.will_say({"sub": "viewer", "email": "viewer@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "viewer", "email": "viewer@example.com", "email_verified": True})
     mallory, victim = Browser(), Browser()
     begun = mallory.start(other_provider)
     state = parse_qs(urlsplit(victim.start(his)).query)["state"][0]
@@ -237,7 +237,7 @@ def test_a_provider_of_before_keeps_the_redirect_uri_that_all_shared_until_its_a
     cast: Cast, oidc: Server
 ) -> None:
     provider = add_oidc(cast.account, oidc, "example.com", has_own_redirect_uri=False)
-    oidc.will_say({"sub": "viewer", "email": "viewer@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "viewer", "email": "viewer@example.com", "email_verified": True})
     admin = reauthenticated(signed_in(cast.admin), cast.admin)
     page = f"/a/acme/settings/sign-on/{provider.pk}/"
     form = {"name": "Acme", "issuer": oidc.url, "client_id": "console", "default_role": "viewer"}
@@ -273,7 +273,7 @@ def test_the_form_shows_the_redirect_uri_that_the_new_provider_has(cast: Cast, o
 
 def test_a_provider_reaches_no_account_but_its_own(cast: Cast, oidc: Server) -> None:
     add_oidc(cast.other_account, oidc, "acme.test")
-    oidc.will_say(NEW)
+    oidc.set_next_sign_in(NEW)
     browser = Browser()
 
     browser.sign_in(email=NEW["email"])
@@ -287,7 +287,7 @@ def test_a_person_who_moved_to_another_address_is_not_reached_by_the_former_prov
 ) -> None:
     provider = add_oidc(cast.account, oidc, "acme.test")
     Identity.objects.create(provider=provider, subject="7", user=cast.both)
-    oidc.will_say(NEW)
+    oidc.set_next_sign_in(NEW)
 
     answer = Browser().sign_in(email=NEW["email"])
 
@@ -298,7 +298,7 @@ def test_a_person_who_moved_to_another_address_is_not_reached_by_the_former_prov
 def test_an_operator_does_not_come_by_the_provider_of_an_account(cast: Cast, oidc: Server) -> None:
     add_oidc(cast.account, oidc, "example.com")
     User.objects.filter(pk=cast.admin.pk).update(is_staff=True)
-    oidc.will_say({"sub": "a", "email": "admin@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "a", "email": "admin@example.com", "email_verified": True})
 
     answer = Browser().sign_in(email="admin@example.com")
 
@@ -308,7 +308,7 @@ def test_an_operator_does_not_come_by_the_provider_of_an_account(cast: Cast, oid
 
 def test_a_provider_of_the_whole_service_signs_in_whom_no_domain_binds(cast: Cast, oidc: Server) -> None:
     provider = add_oidc(None, oidc, name="Company")
-    oidc.will_say({"sub": "m", "email": "member@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "m", "email": "member@example.com", "email_verified": True})
     browser = Browser()
     page = browser.console.get("/auth/sso/").content.decode()
 
@@ -323,7 +323,7 @@ def test_a_provider_of_the_whole_service_without_domains_must_say_that_the_addre
     cast: Cast, oidc: Server
 ) -> None:
     provider = add_oidc(None, oidc, name="Company")
-    oidc.will_say({"sub": "m", "email": "member@example.com"})
+    oidc.set_next_sign_in({"sub": "m", "email": "member@example.com"})
 
     assert Browser().sign_in(provider).status_code == 403
 
@@ -349,7 +349,7 @@ def test_an_address_in_a_private_network_is_refused(cast: Cast, oidc: Server, se
 
 def test_next_leads_to_this_console_alone(cast: Cast, oidc: Server) -> None:
     add_oidc(cast.account, oidc, "example.com")
-    oidc.will_say({"sub": "v", "email": "viewer@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "v", "email": "viewer@example.com", "email_verified": True})
 
     inside = Browser().sign_in(email="viewer@example.com", next="/a/acme/budgets/")
     outside = Browser().sign_in(email="viewer@example.com", next="https://evil.test/")
@@ -359,7 +359,7 @@ def test_next_leads_to_this_console_alone(cast: Cast, oidc: Server) -> None:
 
 def test_a_signed_in_person_who_comes_back_as_another_is_that_person_alone(cast: Cast, oidc: Server) -> None:
     add_oidc(cast.account, oidc, "acme.test")
-    oidc.will_say(NEW)
+    oidc.set_next_sign_in(NEW)
     client = signed_in(cast.stranger)
 
     Browser(client).sign_in(email=NEW["email"])

@@ -13,26 +13,26 @@ from tests.cast import ACTOR, Cast, reauthenticated
 
 
 @pytest.fixture
-def acting(operator: Client) -> Client:
+def operator_client(operator: Client) -> Client:
     return reauthenticated(operator, User.objects.get(email="operator@example.com"))
 
 
-def act(acting: Client, row: IdentityProvider | EmailDomain, name: str) -> str:
+def run_action(operator_client: Client, row: IdentityProvider | EmailDomain, name: str) -> str:
     """The page that follows."""
     url = f"/admin/sso/{row._meta.model_name}/{row.pk}/actions/{name}/"
-    return acting.post(url, follow=True).content.decode()
+    return operator_client.post(url, follow=True).content.decode()
 
 
 def test_a_domain_is_confirmed_and_then_its_provider_enforced(
-    cast: Cast, acting: Client, oidc: Server
+    cast: Cast, operator_client: Client, oidc: Server
 ) -> None:
     provider = add_oidc(cast.account, oidc)
-    early = act(acting, provider, "enforce")
+    early = run_action(operator_client, provider, "enforce")
     domain = add_domain(provider=provider, actor=ACTOR, domain="example.com")
-    act(acting, domain, "confirm")
-    act(acting, provider, "enforce")
+    run_action(operator_client, domain, "confirm")
+    run_action(operator_client, provider, "enforce")
     enforced = IdentityProvider.objects.get(pk=provider.pk).is_enforced
-    act(acting, provider, "stop-enforcing")
+    run_action(operator_client, provider, "stop-enforcing")
 
     domain.refresh_from_db()
     assert "Verify a domain first." in early
@@ -46,13 +46,13 @@ def test_a_domain_is_confirmed_and_then_its_provider_enforced(
     }
 
 
-def test_a_provider_is_tested_and_deleted(cast: Cast, acting: Client, oidc: Server) -> None:
+def test_a_provider_is_tested_and_deleted(cast: Cast, operator_client: Client, oidc: Server) -> None:
     provider = add_oidc(cast.account, oidc)
-    tested = act(acting, provider, "test")
+    tested = run_action(operator_client, provider, "test")
     provider.client_id = "someone-else"
     provider.save()
-    refusal = act(acting, provider, "test")
-    act(acting, provider, "delete")
+    refusal = run_action(operator_client, provider, "test")
+    run_action(operator_client, provider, "delete")
 
     assert "The settings are correct." in tested
     assert "The settings are correct." not in refusal

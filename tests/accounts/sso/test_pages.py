@@ -86,7 +86,7 @@ def test_an_admin_adds_tests_verifies_and_enforces_a_provider(
     zone.texts["example.com"] = ["v=spf1 -all", domain.record]
     late = messages_of(admin.post(f"{BASE}domains/{domain.pk}/verify/", follow=True))
     too_early = messages_of(admin.post(f"{page}enforce/", {"on": "1"}, follow=True))
-    oidc.will_say({"sub": "admin", "email": "admin@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "admin", "email": "admin@example.com", "email_verified": True})
     Browser(admin).sign_in(email="admin@example.com")
     enforced = messages_of(admin.post(f"{page}enforce/", {"on": "1"}, follow=True))
 
@@ -182,7 +182,7 @@ def test_group_mappings_lead_to_roles_and_teams(cast: Cast, admin: Client) -> No
 
 def test_another_issuer_unlinks_everybody(cast: Cast, owner: Client, oidc: Server) -> None:
     provider = add_oidc(cast.account, oidc, "example.com")
-    oidc.will_say({"sub": "v", "email": "viewer@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "v", "email": "viewer@example.com", "email_verified": True})
     Browser().sign_in(email="viewer@example.com")
     form = {"name": "Acme", "issuer": "https://other.test", "client_id": "c", "default_role": "viewer"}
 

@@ -49,7 +49,7 @@ def test_a_new_person_becomes_what_her_groups_say(cast: Cast, saml: Server) -> N
     add_saml(cast.account, saml, "acme.test")
     with account_scope(cast.account):
         GroupMapping.objects.create(account=cast.account, group="FinOps", role=Role.ADMIN)
-    saml.will_say(NEW)
+    saml.set_next_sign_in(NEW)
     browser = Browser()
 
     answer = browser.sign_in(email=NEW["email"])
@@ -80,7 +80,7 @@ def test_an_assertion_that_fails_a_check_signs_nobody_in(
     cast: Cast, saml: Server, options: dict[str, Any]
 ) -> None:
     add_saml(cast.account, saml, "acme.test")
-    saml.will_say(NEW, options=options)
+    saml.set_next_sign_in(NEW, options=options)
 
     answer = Browser().sign_in(email=NEW["email"])
 
@@ -91,7 +91,7 @@ def test_an_assertion_that_fails_a_check_signs_nobody_in(
 def test_an_assertion_under_another_key_signs_nobody_in(cast: Cast, saml: Server, keys: Path) -> None:
     add_saml(cast.account, saml, "acme.test")
     write_certificate(keys, "strange")
-    saml.will_say(NEW, keyFile=str(keys / "strange.key"), certFile=str(keys / "strange.crt"))
+    saml.set_next_sign_in(NEW, keyFile=str(keys / "strange.key"), certFile=str(keys / "strange.crt"))
 
     assert Browser().sign_in(email=NEW["email"]).status_code == 403
     assert not has_arrived()
@@ -102,7 +102,7 @@ def test_a_group_or_an_address_that_was_changed_on_the_way_breaks_the_signature(
 ) -> None:
     add_saml(cast.account, saml, "acme.test")
     for before, after in ((">all<", ">admins<"), ("new@acme.test", "owner@acme.test"), ("saml-7", "saml-8")):
-        saml.will_say(NEW)
+        saml.set_next_sign_in(NEW)
         browser = Browser()
 
         answer = browser.come_back(edit_response(response_of(browser), before, after))
@@ -115,7 +115,7 @@ def test_a_group_or_an_address_that_was_changed_on_the_way_breaks_the_signature(
 def test_a_second_assertion_beside_the_signed_one_is_not_read(cast: Cast, saml: Server, place: str) -> None:
     """Signature wrapping: the signature stays valid, and an unsigned assertion says who arrives."""
     add_saml(cast.account, saml, "acme.test")
-    saml.will_say(NEW)
+    saml.set_next_sign_in(NEW)
     browser = Browser()
     form = response_of(browser)
     text = base64.b64decode(form["SAMLResponse"]).decode()
@@ -141,7 +141,7 @@ def test_a_second_assertion_beside_the_signed_one_is_not_read(cast: Cast, saml: 
 def test_a_comment_does_not_cut_an_address(cast: Cast, saml: Server) -> None:
     """Comments are no part of what is signed: `ceo@acme.test<!---->.evil.test` must not become `ceo@acme.test`."""
     add_saml(cast.account, saml, "acme.test")
-    saml.will_say({**NEW, "email": "ceo@acme.test.evil.test"})
+    saml.set_next_sign_in({**NEW, "email": "ceo@acme.test.evil.test"})
     browser = Browser()
     form = edit_response(response_of(browser), "ceo@acme.test.evil.test", "ceo@acme.test<!---->.evil.test")
 
@@ -151,7 +151,7 @@ def test_a_comment_does_not_cut_an_address(cast: Cast, saml: Server) -> None:
 
 def test_an_assertion_that_was_used_opens_nothing_a_second_time(cast: Cast, saml: Server) -> None:
     add_saml(cast.account, saml, "acme.test")
-    saml.will_say(NEW)
+    saml.set_next_sign_in(NEW)
     browser, thief = Browser(), Browser()
     form = response_of(browser)
     first = browser.come_back(form)
@@ -168,7 +168,7 @@ def test_an_assertion_that_was_used_opens_nothing_a_second_time(cast: Cast, saml
 
 def test_an_answer_counts_in_the_browser_that_asked_alone(cast: Cast, saml: Server) -> None:
     add_saml(cast.account, saml, "acme.test")
-    saml.will_say(NEW)
+    saml.set_next_sign_in(NEW)
     browser, victim = Browser(), Browser()
     form = response_of(browser)
 
@@ -180,7 +180,7 @@ def test_an_answer_counts_in_the_browser_that_asked_alone(cast: Cast, saml: Serv
 
 def test_a_sign_in_that_the_provider_begins_is_refused(cast: Cast, saml: Server) -> None:
     add_saml(cast.account, saml, "acme.test")
-    saml.will_say(NEW)
+    saml.set_next_sign_in(NEW)
     browser = Browser()
     form = response_of(browser)
     SignInAttempt.objects.all().delete()
@@ -194,7 +194,7 @@ def test_an_answer_for_another_account_is_refused(cast: Cast, saml: Server) -> N
     """Two accounts with the same provider: what is said for one does not open the other."""
     add_saml(cast.account, saml, "acme.test")
     other = add_saml(cast.other_account, saml, "elsewhere.test")
-    saml.will_say(NEW)
+    saml.set_next_sign_in(NEW)
     browser = Browser()
     form = response_of(browser)
 

@@ -27,7 +27,7 @@ from tests.cast import ACTOR, Cast, reauthenticated, signed_in
 from tests.pages import get_page
 
 PEOPLE = ("owner", "admin", "member", "viewer", "stranger", "both")
-pytestmark = pytest.mark.usefixtures("no_kept_keys")
+pytestmark = pytest.mark.usefixtures("empty_key_cache")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def account_of(token: str) -> Account:
 def test_a_member_who_signed_in_once_is_connected_to_her_only_account(cast: Cast, oidc: Server) -> None:
     agent = Agent(add_oidc(None, oidc, name="Staff"), oidc)
     assert show(agent, "7")[1] == "Sign in to this console through Staff once, then connect again."
-    oidc.will_say({"sub": "7", "email": "member@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "7", "email": "member@example.com", "email_verified": True})
     assert Browser().sign_in(agent.provider).status_code == 302
 
     token = agent.connect(sub="7")
@@ -255,7 +255,7 @@ def test_only_openid_connect_signs_and_an_accounts_provider_has_no_other_account
 
 
 @pytest.fixture
-def acting(operator: Client) -> Client:
+def operator_client(operator: Client) -> Client:
     return reauthenticated(operator, User.objects.get(email="operator@example.com"))
 
 
@@ -268,11 +268,11 @@ def new_client(provider: IdentityProvider) -> str:
 
 
 def test_an_operator_adds_a_client_for_an_account_and_removes_it(
-    cast: Cast, acting: Client, provider: IdentityProvider, oidc: Server
+    cast: Cast, operator_client: Client, provider: IdentityProvider, oidc: Server
 ) -> None:
-    assert new_client(provider) in acting.get(page_of(provider)).content.decode()
+    assert new_client(provider) in operator_client.get(page_of(provider)).content.decode()
 
-    response = acting.post(
+    response = operator_client.post(
         new_client(provider), {"client-name": "Claude", "client-access": "read", "client-account": "acme"}
     )
 
@@ -287,11 +287,11 @@ def test_an_operator_adds_a_client_for_an_account_and_removes_it(
     assert account_of(token) == cast.account
     row = f"/admin/sso/assertionclient/{agent.row.pk}/"
     for url in (page_of(provider), f"{row}change/", "/admin/admin/logentry/"):
-        page = acting.get(url).content.decode()
+        page = operator_client.get(url).content.decode()
         assert "Claude" in page, url
         assert secret not in page, url
 
-    acting.post(f"{row}actions/remove/")
+    operator_client.post(f"{row}actions/remove/")
 
     assert mcp_status(token) == 401
     assert list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True)) == [
@@ -306,9 +306,9 @@ def test_an_operator_adds_a_client_for_an_account_and_removes_it(
 
 
 def test_a_client_of_no_account_is_in_no_accounts_audit_log(
-    cast: Cast, acting: Client, provider: IdentityProvider
+    cast: Cast, operator_client: Client, provider: IdentityProvider
 ) -> None:
-    acting.post(new_client(provider), {"client-name": "Claude", "client-access": "read_write"})
+    operator_client.post(new_client(provider), {"client-name": "Claude", "client-access": "read_write"})
 
     assert AssertionClient.objects.get().account is None
     assert not AuditEntry.objects.unscoped().filter(action="assertion_client.add").exists()
@@ -328,11 +328,11 @@ def test_a_client_of_no_account_is_in_no_accounts_audit_log(
     ],
 )
 def test_a_wrong_client_is_refused_at_its_field(
-    acting: Client, agent: Agent, fields: dict[str, str], says: str
+    operator_client: Client, agent: Agent, fields: dict[str, str], says: str
 ) -> None:
     AssertionClient.objects.update(name="taken")
 
-    answer = acting.post(
+    answer = operator_client.post(
         new_client(agent.provider), {"client-name": "Claude", "client-access": "read", **fields}
     )
 
@@ -342,20 +342,20 @@ def test_a_wrong_client_is_refused_at_its_field(
 
 
 def test_nobody_else_finds_the_form(
-    cast: Cast, acting: Client, provider: IdentityProvider, saml: Server
+    cast: Cast, operator_client: Client, provider: IdentityProvider, saml: Server
 ) -> None:
     staff = User.objects.create_user("looks@example.com", "a long enough secret", is_staff=True)
-    looking = reauthenticated(signed_in(staff), staff)
+    staff_client = reauthenticated(signed_in(staff), staff)
     owner = reauthenticated(signed_in(cast.owner), cast.owner)
     fields = {"client-name": "Claude", "client-access": "read"}
     by_saml, of_account = add_saml(None, saml), add_saml(cast.account, saml, name="Own")
 
-    assert [client.post(new_client(provider), fields).status_code for client in (looking, owner)] == [
+    assert [client.post(new_client(provider), fields).status_code for client in (staff_client, owner)] == [
         404,
         404,
     ]
-    assert [acting.post(new_client(row), fields).status_code for row in (by_saml, of_account)] == [404, 404]
-    assert new_client(provider) not in get_page(looking, page_of(provider))
+    assert [operator_client.post(new_client(row), fields).status_code for row in (by_saml, of_account)] == [404, 404]
+    assert new_client(provider) not in get_page(staff_client, page_of(provider))
     assert not AssertionClient.objects.exists()
 
 

@@ -26,12 +26,12 @@ NEW_OIDC, NEW_SAML = f"{LIST}new/oidc/", f"{LIST}new/saml/"
 
 
 @pytest.fixture
-def acting(operator: Client) -> Client:
+def operator_client(operator: Client) -> Client:
     return reauthenticated(operator, User.objects.get(email="operator@example.com"))
 
 
 @pytest.fixture
-def looking(db: None) -> Client:
+def staff_client(db: None) -> Client:
     person = User.objects.create_user("looks@example.com", "a long enough secret", is_staff=True)
     return reauthenticated(signed_in(person), person)
 
@@ -51,33 +51,33 @@ def page_of(provider: IdentityProvider) -> str:
     return f"{LIST}{provider.pk}/change/"
 
 
-def act(client: Client, row: IdentityProvider | EmailDomain, name: str, **values: str) -> str:
+def run_action(client: Client, row: IdentityProvider | EmailDomain, name: str, **values: str) -> str:
     """The text of the page that follows."""
     url = f"/admin/sso/{row._meta.model_name}/{row.pk}/actions/{name}/"
     return text_of(client.post(url, values, follow=True))
 
 
 def test_an_operator_adds_tests_and_edits_a_provider_whose_secret_is_never_shown(
-    acting: Client, oidc: Server
+    operator_client: Client, oidc: Server
 ) -> None:
-    listing, form = html_of(acting, LIST), html_of(acting, NEW_OIDC)
+    listing, form = html_of(operator_client, LIST), html_of(operator_client, NEW_OIDC)
     assert (NEW_OIDC in listing, NEW_SAML in listing) == (True, True)
     assert "/auth/sso/callback/" in form
     assert 'name="default_role"' not in form
 
-    created = acting.post(NEW_OIDC, oidc_form(oidc))
+    created = operator_client.post(NEW_OIDC, oidc_form(oidc))
     provider = IdentityProvider.objects.get()
     assert created.headers["Location"] == page_of(provider)
     assert (provider.account_id, client_secret(provider)) == (None, CLIENT_SECRET)
-    assert "The settings are correct." in act(acting, provider, "test")
+    assert "The settings are correct." in run_action(operator_client, provider, "test")
 
     edit = f"{LIST}{provider.pk}/edit/"
-    changed = acting.post(edit, oidc_form(oidc, name="Employees", client_secret=""))
+    changed = operator_client.post(edit, oidc_form(oidc, name="Employees", client_secret=""))
     provider.refresh_from_db()
     assert changed.headers["Location"] == page_of(provider)
     assert (provider.name, client_secret(provider)) == ("Employees", CLIENT_SECRET)
     for url in (edit, page_of(provider), LIST, "/admin/admin/logentry/"):
-        assert CLIENT_SECRET not in html_of(acting, url), url
+        assert CLIENT_SECRET not in html_of(operator_client, url), url
     assert [line.change_message for line in LogEntry.objects.order_by("pk")] == [
         "Add provider: name, issuer url, client id, client secret.",
         "Test connection: The settings are correct.",
@@ -86,7 +86,7 @@ def test_an_operator_adds_tests_and_edits_a_provider_whose_secret_is_never_shown
     assert "Continue with Employees" in get_page(Client(), "/auth/sso/")
 
 
-def test_a_provider_of_saml_comes_by_its_metadata(acting: Client, saml: Server) -> None:
+def test_a_provider_of_saml_comes_by_its_metadata(operator_client: Client, saml: Server) -> None:
     metadata = f"""<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="{saml.url}/metadata">
       <IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing">
       <KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>{"".join(saml.certificate.splitlines()[1:-1])}
@@ -94,12 +94,12 @@ def test_a_provider_of_saml_comes_by_its_metadata(acting: Client, saml: Server) 
       Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="{saml.url}/sign-on"/></IDPSSODescriptor>
       </EntityDescriptor>"""
 
-    acting.post(NEW_SAML, {"name": "Staff", "metadata": metadata})
+    operator_client.post(NEW_SAML, {"name": "Staff", "metadata": metadata})
 
     provider = IdentityProvider.objects.get()
     assert (provider.issuer, provider.sign_on_url) == (f"{saml.url}/metadata", f"{saml.url}/sign-on")
-    assert f"/auth/sso/saml/{provider.public_id}/acs/" in get_page(acting, page_of(provider))
-    assert "The settings are correct." in act(acting, provider, "test")
+    assert f"/auth/sso/saml/{provider.public_id}/acs/" in get_page(operator_client, page_of(provider))
+    assert "The settings are correct." in run_action(operator_client, provider, "test")
 
 
 @pytest.mark.parametrize(
@@ -113,28 +113,28 @@ def test_a_provider_of_saml_comes_by_its_metadata(acting: Client, saml: Server) 
     ],
 )
 def test_what_is_wrong_is_said_at_its_field_and_nothing_is_kept(
-    acting: Client, oidc: Server, url: str, changes: dict[str, str], error: str
+    operator_client: Client, oidc: Server, url: str, changes: dict[str, str], error: str
 ) -> None:
     add_oidc(None, oidc, name="Taken")
 
-    answer = acting.post(url, oidc_form(oidc, **changes))
+    answer = operator_client.post(url, oidc_form(oidc, **changes))
 
     assert error in text_of(answer, status=422)
     assert (IdentityProvider.objects.count(), LogEntry.objects.count()) == (1, 0)
 
 
-def test_who_does_not_act_finds_no_form(cast: Cast, looking: Client, oidc: Server) -> None:
+def test_who_does_not_act_finds_no_form(cast: Cast, staff_client: Client, oidc: Server) -> None:
     provider = add_oidc(None, oidc)
     member = reauthenticated(signed_in(cast.owner), cast.owner)
 
     for url in (NEW_OIDC, NEW_SAML, f"{LIST}{provider.pk}/edit/"):
-        for client in (looking, member):
+        for client in (staff_client, member):
             assert client.get(url).status_code == 404
             assert client.post(url, oidc_form(oidc, name="Mine")).status_code == 404
         assert Client().get(url).headers["Location"].startswith("/auth/login/")
-    assert looking.post(f"{LIST}{provider.pk}/actions/disable/").status_code == 403
+    assert staff_client.post(f"{LIST}{provider.pk}/actions/disable/").status_code == 403
 
-    page, listing = html_of(looking, page_of(provider)), html_of(looking, LIST)
+    page, listing = html_of(staff_client, page_of(provider)), html_of(staff_client, LIST)
     assert (f"{provider.pk}/edit/" in page, NEW_OIDC in listing) == (False, False)
     assert list(IdentityProvider.objects.values_list("name", "disabled_at")) == [("Acme OIDC", None)]
 
@@ -147,35 +147,35 @@ def test_an_operator_proves_herself_again_before_she_saves(operator: Client, oid
 
 
 def test_a_provider_of_an_account_is_not_edited_or_disabled_here(
-    cast: Cast, acting: Client, oidc: Server
+    cast: Cast, operator_client: Client, oidc: Server
 ) -> None:
     provider = add_oidc(cast.account, oidc)
 
-    assert acting.get(f"{LIST}{provider.pk}/edit/").status_code == 404
-    assert acting.get(f"{LIST}new/kerberos/").status_code == 404
+    assert operator_client.get(f"{LIST}{provider.pk}/edit/").status_code == 404
+    assert operator_client.get(f"{LIST}new/kerberos/").status_code == 404
     for name in ("disable", "enable", "add-domain"):
-        assert acting.post(f"{LIST}{provider.pk}/actions/{name}/").status_code == 404
+        assert operator_client.post(f"{LIST}{provider.pk}/actions/{name}/").status_code == 404
     with pytest.raises(ValidationError, match="Only a provider of the whole service"):
         disable_provider(provider=provider, actor=ACTOR)
 
 
-def test_a_test_reaches_nothing_that_the_guard_refuses(acting: Client, oidc: Server, settings: Any) -> None:
+def test_a_test_reaches_nothing_that_the_guard_refuses(operator_client: Client, oidc: Server, settings: Any) -> None:
     provider = add_oidc(None, oidc)
     settings.ALERT_ALLOWED_NETWORKS = []
 
-    text = act(acting, provider, "test")
+    text = run_action(operator_client, provider, "test")
 
     assert "The settings are correct." not in text
     assert "private" in text
 
 
-def test_nobody_signs_in_through_a_disabled_provider(cast: Cast, acting: Client, oidc: Server) -> None:
+def test_nobody_signs_in_through_a_disabled_provider(cast: Cast, operator_client: Client, oidc: Server) -> None:
     provider = add_oidc(None, oidc, "example.com", name="Staff", is_enforced=True)
-    oidc.will_say(PERSON)
+    oidc.set_next_sign_in(PERSON)
     browser = Browser()
     arriving = browser.at_provider(browser.start(provider))
 
-    assert "The provider is disabled." in act(acting, provider, "disable")
+    assert "The provider is disabled." in run_action(operator_client, provider, "disable")
 
     assert "Staff is disabled. Sign in another way." in text_of(browser.come_back(arriving), status=403)
     assert not Identity.objects.exists()
@@ -187,7 +187,7 @@ def test_nobody_signs_in_through_a_disabled_provider(cast: Cast, acting: Client,
     )
     assert enforced_provider_of_email("ada@example.com") is None
 
-    assert "The provider is enabled." in act(acting, provider, "enable")
+    assert "The provider is enabled." in run_action(operator_client, provider, "enable")
     enforced = enforced_provider_of_email("ada@example.com")
     assert enforced == provider
     assert not AuditEntry.objects.unscoped().filter(action__startswith="identity_provider").exists()
@@ -196,7 +196,7 @@ def test_nobody_signs_in_through_a_disabled_provider(cast: Cast, acting: Client,
 def test_domains_of_a_disabled_provider_pass_to_no_other(cast: Cast, oidc: Server) -> None:
     disable_provider(provider=add_oidc(None, oidc, "example.com", name="Staff"), actor=ACTOR)
     other = add_oidc(None, oidc, name="Everybody")
-    oidc.will_say(PERSON)
+    oidc.set_next_sign_in(PERSON)
 
     answer = Browser().sign_in(other)
 
@@ -204,26 +204,26 @@ def test_domains_of_a_disabled_provider_pass_to_no_other(cast: Cast, oidc: Serve
     assert not Identity.objects.exists()
 
 
-def test_domains_are_added_without_dns_and_removed(acting: Client, oidc: Server) -> None:
+def test_domains_are_added_without_dns_and_removed(operator_client: Client, oidc: Server) -> None:
     provider = add_oidc(None, oidc)
 
     assert "Enter a domain" in text_of(
-        acting.post(f"{LIST}{provider.pk}/actions/add-domain/", {"domain": "x"}), status=422
+        operator_client.post(f"{LIST}{provider.pk}/actions/add-domain/", {"domain": "x"}), status=422
     )
-    assert "corp.example is verified." in act(acting, provider, "add-domain", domain="corp.example")
+    assert "corp.example is verified." in run_action(operator_client, provider, "add-domain", domain="corp.example")
     [domain] = EmailDomain.objects.all()
     assert (domain.domain, domain.confirmed_by) == ("corp.example", "Operator operator@example.com")
 
-    assert "The domain is removed." in act(acting, domain, "remove")
+    assert "The domain is removed." in run_action(operator_client, domain, "remove")
     assert not EmailDomain.objects.exists()
 
 
-def test_a_disabled_provider_is_not_enforced_and_deleting_it_is_logged(acting: Client, saml: Server) -> None:
+def test_a_disabled_provider_is_not_enforced_and_deleting_it_is_logged(operator_client: Client, saml: Server) -> None:
     provider = add_saml(None, saml, "example.com")
-    act(acting, provider, "disable")
+    run_action(operator_client, provider, "disable")
 
-    assert acting.post(f"{LIST}{provider.pk}/actions/enforce/").status_code == 404
-    act(acting, provider, "delete")
+    assert operator_client.post(f"{LIST}{provider.pk}/actions/enforce/").status_code == 404
+    run_action(operator_client, provider, "delete")
 
     assert not IdentityProvider.objects.exists()
     assert LogEntry.objects.first().change_message == "Delete provider: The provider is deleted."  # type: ignore[union-attr]

@@ -17,7 +17,7 @@ REFUSAL = "requires two-factor sign-in"
 def test_a_session_of_the_accounts_provider_needs_no_second_factor_here(cast: Cast, oidc: Server) -> None:
     provider = add_oidc(cast.account, oidc, "example.com")
     Account.objects.update(second_factor_required=True, second_factor_required_at=clock.now())
-    oidc.will_say({"sub": "both", "email": "both@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "both", "email": "both@example.com", "email_verified": True})
     browser = Browser()
 
     browser.sign_in(provider)
@@ -31,7 +31,7 @@ def test_a_session_of_the_accounts_provider_needs_no_second_factor_here(cast: Ca
 def test_it_counts_no_more_once_the_provider_is_deleted(cast: Cast, oidc: Server) -> None:
     provider = add_oidc(cast.account, oidc, "example.com")
     Account.objects.update(second_factor_required=True, second_factor_required_at=clock.now())
-    oidc.will_say({"sub": "viewer", "email": "viewer@example.com", "email_verified": True})
+    oidc.set_next_sign_in({"sub": "viewer", "email": "viewer@example.com", "email_verified": True})
     browser = Browser()
     browser.sign_in(provider)
 
@@ -58,7 +58,7 @@ def test_where_the_setting_asks_it_counts_only_if_the_token_says_so(
     IdentityProvider.objects.update(requires_factor_claim=True)
     Account.objects.update(second_factor_required=True, second_factor_required_at=clock.now())
     person = {"sub": "viewer", "email": "viewer@example.com", "email_verified": True, "amr": ["mfa"]}
-    oidc.will_say(person, claims={"amr": methods})
+    oidc.set_next_sign_in(person, claims={"amr": methods})
     browser = Browser()
 
     browser.sign_in(provider)
@@ -78,7 +78,7 @@ def test_saml_says_it_by_the_context(cast: Cast, saml: Server, context: str, cou
     IdentityProvider.objects.update(requires_factor_claim=True)
     Account.objects.update(second_factor_required=True, second_factor_required_at=clock.now())
     person = {"sub": "viewer", "email": "viewer@example.com", "name": "V", "groups": []}
-    saml.will_say(person, options={"authnContextClassRef": context})
+    saml.set_next_sign_in(person, options={"authnContextClassRef": context})
     browser = Browser()
 
     browser.sign_in(provider)

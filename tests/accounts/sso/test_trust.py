@@ -59,7 +59,7 @@ def test_an_admin_does_not_sign_in_as_the_owner_by_a_certificate_of_her_own(
     for certificate, status in ((saml.certificate, 403), (own, 302)):
         # The second is what the attack would have got.
         IdentityProvider.objects.update(certificates=certificate)
-        saml.will_say(OWNER, keyFile=str(keys / "attacker.key"), certFile=str(keys / "attacker.crt"))
+        saml.set_next_sign_in(OWNER, keyFile=str(keys / "attacker.key"), certFile=str(keys / "attacker.crt"))
         browser = Browser()
         assert browser.sign_in(email="owner@example.com").status_code == status
         assert ("_auth_user_id" in browser.console.session) == (status == 302)
@@ -71,7 +71,7 @@ def test_an_admin_does_not_sign_in_as_the_owner_by_an_issuer_of_her_own(cast: Ca
         changes = {"issuer": attackers.url, "client_id": "console", "client_secret": "client-secret-of-tests"}
         answer = person(cast.admin).post(f"{BASE}{provider.pk}/edit/", fields_of(provider, **changes))
         assert answer.status_code == 302
-        attackers.will_say({"sub": "attacker", "email": "owner@example.com", "email_verified": True})
+        attackers.set_next_sign_in({"sub": "attacker", "email": "owner@example.com", "email_verified": True})
         browser = Browser()
         assert browser.start(email="owner@example.com").startswith(oidc.url)
         assert IdentityProvider.objects.get().issuer == oidc.url

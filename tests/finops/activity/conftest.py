@@ -8,7 +8,7 @@ from finops.activity.recorder import recorder
 
 
 @pytest.fixture(autouse=True)
-def _nothing_noted_before() -> Iterator[None]:
+def _empty_recorder() -> Iterator[None]:
     recorder.forget()
     yield
     recorder.forget()

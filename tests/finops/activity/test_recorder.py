@@ -25,7 +25,7 @@ from tests.mcpserver.toys import make_toys
 from tests.waiting import wait_until
 
 
-class Shelf:
+class CallStore:
     """A store in memory that can be away, and refuses what is called `bad`."""
 
     def __init__(self) -> None:
@@ -43,20 +43,20 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf() -> Shelf:
-    return Shelf()
+def call_store() -> CallStore:
+    return CallStore()
 
 
 @pytest.fixture
-def manual_recorder(shelf: Shelf) -> Recorder[CallRecord]:
+def manual_recorder(call_store: CallStore) -> Recorder[CallRecord]:
     """A recorder that writes when it is told to."""
-    return Recorder(shelf, lambda: 0.0)
+    return Recorder(call_store, lambda: 0.0)
 
 
 @pytest.fixture
-def recorder_thread(shelf: Shelf, db: None) -> Iterator[Recorder[CallRecord]]:
+def recorder_thread(call_store: CallStore, db: None) -> Iterator[Recorder[CallRecord]]:
     """One with its thread, which gathers for a hundredth of a second."""
-    recorder = Recorder(shelf, lambda: 0.01)
+    recorder = Recorder(call_store, lambda: 0.01)
     yield recorder
     recorder.end()
 
@@ -65,41 +65,41 @@ def recorded_call(name: str, account: Account | None = None) -> CallRecord:
     return call_of(credential_of(account or Account(pk=1)), name)
 
 
-def test_notes_of_a_moment_are_one_statement(manual_recorder: Recorder[CallRecord], shelf: Shelf) -> None:
+def test_notes_of_a_moment_are_one_statement(manual_recorder: Recorder[CallRecord], call_store: CallStore) -> None:
     for number in range(30):
         manual_recorder.note(recorded_call(f"n{number}"))
 
     assert manual_recorder.flush()
-    assert shelf.names == [f"n{number}" for number in range(30)]
-    assert shelf.statements == 1
+    assert call_store.names == [f"n{number}" for number in range(30)]
+    assert call_store.statements == 1
 
 
-def test_many_notes_are_written_in_batches(manual_recorder: Recorder[CallRecord], shelf: Shelf) -> None:
+def test_many_notes_are_written_in_batches(manual_recorder: Recorder[CallRecord], call_store: CallStore) -> None:
     for _ in range(BATCH + 1):
         manual_recorder.note(recorded_call("n"))
 
     manual_recorder.flush()
 
-    assert (len(shelf.names), shelf.statements) == (BATCH + 1, 2)
+    assert (len(call_store.names), call_store.statements) == (BATCH + 1, 2)
 
 
-@pytest.mark.parametrize("away", [OperationalError, InterfaceError])
+@pytest.mark.parametrize("error_type", [OperationalError, InterfaceError])
 def test_notes_wait_while_the_database_is_away(
-    manual_recorder: Recorder[CallRecord], shelf: Shelf, away: type[Exception]
+    manual_recorder: Recorder[CallRecord], call_store: CallStore, error_type: type[Exception]
 ) -> None:
     manual_recorder.note(recorded_call("first"))
-    shelf.away = away
+    call_store.away = error_type
 
     assert not manual_recorder.flush()
     manual_recorder.note(recorded_call("second"))
-    shelf.away = None
+    call_store.away = None
 
     assert manual_recorder.flush()
-    assert shelf.names == ["first", "second"]
+    assert call_store.names == ["first", "second"]
 
 
 def test_no_more_than_a_bound_waits_and_the_log_says_how_many_were_lost(
-    manual_recorder: Recorder[CallRecord], shelf: Shelf, caplog: pytest.LogCaptureFixture
+    manual_recorder: Recorder[CallRecord], call_store: CallStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     call = recorded_call("n")
     for _ in range(MAX_PENDING + 7):
@@ -107,56 +107,56 @@ def test_no_more_than_a_bound_waits_and_the_log_says_how_many_were_lost(
 
     manual_recorder.flush()
 
-    assert len(shelf.names) == MAX_PENDING
+    assert len(call_store.names) == MAX_PENDING
     assert "7 calls of assistants were not recorded" in caplog.text
 
 
 def test_a_note_that_the_database_refuses_is_dropped_alone(
-    manual_recorder: Recorder[CallRecord], shelf: Shelf, caplog: pytest.LogCaptureFixture
+    manual_recorder: Recorder[CallRecord], call_store: CallStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("a", "bad", "b"):
         manual_recorder.note(recorded_call(name))
 
     assert manual_recorder.flush()
 
-    assert shelf.names == ["a", "b"]
+    assert call_store.names == ["a", "b"]
     assert "a call of bad could not be recorded" in caplog.text
 
 
 def test_the_thread_writes_by_itself_and_again_after_it_was_idle(
-    recorder_thread: Recorder[CallRecord], shelf: Shelf
+    recorder_thread: Recorder[CallRecord], call_store: CallStore
 ) -> None:
     recorder_thread.note(recorded_call("first"))
-    wait_until(lambda: shelf.names == ["first"])
+    wait_until(lambda: call_store.names == ["first"])
     recorder_thread.note(recorded_call("second"))
 
-    wait_until(lambda: shelf.names == ["first", "second"])
+    wait_until(lambda: call_store.names == ["first", "second"])
 
 
 def test_the_thread_goes_on_once_the_database_is_back(
-    recorder_thread: Recorder[CallRecord], shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    recorder_thread: Recorder[CallRecord], call_store: CallStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder_module, "SECONDS_AWAY", 0.01)
-    shelf.away = OperationalError
+    call_store.away = OperationalError
     recorder_thread.note(recorded_call("n"))
-    wait_until(lambda: shelf.statements > 1)
+    wait_until(lambda: call_store.statements > 1)
 
-    shelf.away = None
+    call_store.away = None
 
-    wait_until(lambda: shelf.names == ["n"])
+    wait_until(lambda: call_store.names == ["n"])
 
 
-def test_the_end_of_the_process_writes_the_rest(shelf: Shelf, db: None) -> None:
-    recorder = Recorder(shelf, lambda: 3_600.0)
+def test_the_end_of_the_process_writes_the_rest(call_store: CallStore, db: None) -> None:
+    recorder = Recorder(call_store, lambda: 3_600.0)
     recorder.note(recorded_call("n"))
 
     recorder.end()
 
-    assert shelf.names == ["n"]
+    assert call_store.names == ["n"]
 
 
 def test_notes_of_many_threads_are_all_written_once(
-    recorder_thread: Recorder[CallRecord], shelf: Shelf
+    recorder_thread: Recorder[CallRecord], call_store: CallStore
 ) -> None:
     def note(thread: int) -> None:
         for number in range(200):
@@ -168,8 +168,8 @@ def test_notes_of_many_threads_are_all_written_once(
     for thread in threads:
         thread.join()
 
-    wait_until(lambda: len(shelf.names) >= 1_600)
-    assert sorted(shelf.names) == sorted(f"{thread}.{number}" for thread in range(8) for number in range(200))
+    wait_until(lambda: len(call_store.names) >= 1_600)
+    assert sorted(call_store.names) == sorted(f"{thread}.{number}" for thread in range(8) for number in range(200))
 
 
 def test_a_call_runs_no_statement_for_its_record(cast: Cast) -> None:
@@ -188,10 +188,10 @@ def test_a_call_runs_no_statement_for_its_record(cast: Cast) -> None:
 def test_a_call_is_answered_while_nothing_can_be_recorded(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(calls: Sequence[CallRecord]) -> None:
+    def fail(calls: Sequence[CallRecord]) -> None:
         raise OperationalError("away")
 
-    monkeypatch.setattr(process_recorder, "_store", away)
+    monkeypatch.setattr(process_recorder, "_store", fail)
     toys = McpClient(mint(cast), toy_server(make_toys()))
     for _ in range(3):
         assert not toys.call("echo")["isError"]

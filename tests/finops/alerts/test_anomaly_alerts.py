@@ -22,7 +22,7 @@ from finops.insights.models import Anomaly, Incident
 from finops.lib import clock
 from finops.lib.formats import dates
 from tests.cast import ACTOR
-from tests.finops.insights.anomalies.bills import FIRST, LAST, bill, steady, with_extra
+from tests.finops.insights.anomalies.bills import FIRST, LAST, bill, weekday_cost, with_extra
 from tests.world.alerts import evaluate, subscribe_to_anomalies
 from tests.world.costs import Line, add_source, store_lines
 
@@ -163,7 +163,7 @@ def test_without_an_impact_every_anomaly_of_any_currency_is_told(acme: Account) 
 def test_a_drop_is_told_by_the_size_of_its_impact(acme: Account) -> None:
     source = add_source(acme, bill())
     subscribe_to_anomalies(acme, 50)
-    store_lines(acme, source, bill(lambda day: "1" if day >= SPIKE else steady(day)))
+    store_lines(acme, source, bill(lambda day: "1" if day >= SPIKE else weekday_cost(day)))
 
     assert detect_and_evaluate(acme) == ["'Compute': less"]
 
@@ -234,10 +234,10 @@ def test_a_first_import_of_a_year_tells_nothing_old(acme: Account, tmp_path: Pat
     subscribe_to_anomalies(acme)
     source = create_cost_source(account=acme, actor=ACTOR, name="AWS")
 
-    def story(day: date) -> Any:
-        return steady(day) + {6: 1500, 40: 600, 80: 400, 200: 400}.get((LAST - day).days, 0)
+    def cost_with_spikes(day: date) -> Any:
+        return weekday_cost(day) + {6: 1500, 40: 600, 80: 400, 200: 400}.get((LAST - day).days, 0)
 
-    import_bill(acme, source, tmp_path / "year.csv", bill(story, first=LAST - timedelta(days=364)))
+    import_bill(acme, source, tmp_path / "year.csv", bill(cost_with_spikes, first=LAST - timedelta(days=364)))
 
     assert detect_and_evaluate(acme) == []
     last_days = Anomaly.objects.filter(incident__state="open").values_list("last_day", flat=True)

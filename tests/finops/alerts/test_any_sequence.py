@@ -44,7 +44,7 @@ steps = st.lists(
 )
 
 
-class World:
+class BudgetModel:
     """An account with one budget, and what should have fired by the rules, reckoned plainly."""
 
     def __init__(self, account: Account) -> None:
@@ -78,7 +78,7 @@ class World:
             new_draft = subscription_draft("budget", budget="Cloud", thresholds=self.thresholds)
             change_alert_subscription(subscription=self.subscription, actor=ACTOR, draft=new_draft)
 
-    def expected(self) -> list[str]:
+    def expected_alerts(self) -> list[str]:
         """What an evaluation should tell now."""
         reached = {(self.month, each) for each in self.thresholds if self.spent * 100 >= self.amount * each}
         new, self.fired = reached - self.fired, self.fired | reached
@@ -99,15 +99,15 @@ def test_each_threshold_of_a_period_fires_once_and_exactly_when_it_is_reached(
 ) -> None:
     account = create_account(name="Acme", owner=cast.owner)
     with account_scope(account), clock.frozen(datetime(2026, 3, 15, 12, tzinfo=UTC)):
-        world = World(account)
+        model = BudgetModel(account)
 
     for step, number in [*steps, ("evaluate", 0)]:
-        with world.now():
-            world.do(step, number)
+        with model.now():
+            model.do(step, number)
             if step == "evaluate":
-                assert evaluate(account) == world.expected()
+                assert evaluate(account) == model.expected_alerts()
 
     with account_scope(account):
         told_of = AlertFiring.objects.exclude(message={}).values_list("key", flat=True)
         keys = [key.split(":") for key in told_of]
-        assert sorted((int(key[3][5:7]), int(key[5])) for key in keys) == sorted(world.fired)
+        assert sorted((int(key[3][5:7]), int(key[5])) for key in keys) == sorted(model.fired)

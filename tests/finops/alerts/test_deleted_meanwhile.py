@@ -16,7 +16,7 @@ from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 from tests.world.alerts import evaluate, subscribe
 from tests.world.days import NOON
 
@@ -59,7 +59,7 @@ def test_what_sends_waits_for_a_deletion_without_holding_what_it_deletes(
         with transaction.atomic():
             channel = AlertChannel.objects.select_for_update().get()
             sending = call(action, acme)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
             AlertSubscription.objects.select_for_update(nowait=True).get()
             list(AlertDelivery.objects.select_for_update(nowait=True))
             services.delete_channel(channel=channel, actor=ACTOR)

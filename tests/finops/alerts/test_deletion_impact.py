@@ -129,7 +129,7 @@ def test_a_source_that_a_budget_is_of_is_not_deleted_and_that_is_said(acme: Acco
 
 
 @pytest.fixture
-def quiet(acme: Account) -> Budget:
+def budget_below_threshold(acme: Account) -> Budget:
     """A budget that is at 40 %, with a subscription at 80 %, evaluated."""
     add_source(acme, [cost(YESTERDAY, 40)])
     row = create_budget(acme, "Cloud", 100)
@@ -150,7 +150,7 @@ def quiet(acme: Account) -> Budget:
 )
 def test_a_changed_budget_is_evaluated_at_once(
     acme: Account,
-    quiet: Budget,
+    budget_below_threshold: Budget,
     task_arguments: list[list[int]],
     change: dict[str, Any],
     django_capture_on_commit_callbacks: Any,
@@ -160,7 +160,7 @@ def test_a_changed_budget_is_evaluated_at_once(
 
     with django_capture_on_commit_callbacks(execute=True):
         change_budget(
-            budget=quiet, actor=ACTOR, draft=budget_draft("Cloud", change.get("amount", 100), **other_changes)
+            budget=budget_below_threshold, actor=ACTOR, draft=budget_draft("Cloud", change.get("amount", 100), **other_changes)
         )
 
     assert task_arguments == [[acme.pk]]
@@ -170,12 +170,12 @@ def test_a_changed_budget_is_evaluated_at_once(
 
 
 def test_another_name_alone_and_a_budget_that_nobody_hears_of_ask_for_nothing(
-    acme: Account, quiet: Budget, task_arguments: list[list[int]], django_capture_on_commit_callbacks: Any
+    acme: Account, budget_below_threshold: Budget, task_arguments: list[list[int]], django_capture_on_commit_callbacks: Any
 ) -> None:
     other = create_budget(acme, "Other", 100)
 
     with django_capture_on_commit_callbacks(execute=True):
-        change_budget(budget=quiet, actor=ACTOR, draft=budget_draft("Clouds", 100))
+        change_budget(budget=budget_below_threshold, actor=ACTOR, draft=budget_draft("Clouds", 100))
         change_budget(budget=other, actor=ACTOR, draft=budget_draft("Other", 5))
 
     assert task_arguments == []

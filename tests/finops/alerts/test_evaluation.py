@@ -24,7 +24,7 @@ from finops.lake.engine import engine
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from tests.cast import ACTOR, Cast, make_cast
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 from tests.world.alerts import (
     create_channel,
     evaluate,
@@ -48,7 +48,7 @@ def at_noon(function: Callable[..., Any], *args: Any) -> Any:
 
 
 @pytest.fixture
-def overspent() -> Account:
+def account_over_budget() -> Account:
     """Acme, committed, with a budget that is spent and the channel Ops subscribed to it."""
     account = make_cast().account
     with account_scope(account), clock.frozen(NOON):
@@ -66,59 +66,59 @@ def counts(account: Account) -> tuple[int, int]:
 
 
 @COMMITTED
-def test_of_two_workers_at_once_the_second_waits_and_finds_it_done(overspent: Account) -> None:
+def test_of_two_workers_at_once_the_second_waits_and_finds_it_done(account_over_budget: Account) -> None:
     with threads(1) as call:
         with transaction.atomic():
-            first = at_noon(services.evaluate, overspent)
-            second = call(at_noon, services.evaluate, overspent)
-            wait_until(someone_waits_for_us)
+            first = at_noon(services.evaluate, account_over_budget)
+            second = call(at_noon, services.evaluate, account_over_budget)
+            wait_until(is_blocking_others)
         assert (len(first), second.result()) == (1, [])
 
-    assert counts(overspent) == (2, 1)
+    assert counts(account_over_budget) == (2, 1)
 
 
 @COMMITTED
-def test_of_many_workers_at_once_one_tells(overspent: Account) -> None:
+def test_of_many_workers_at_once_one_tells(account_over_budget: Account) -> None:
     with threads(4) as call:
-        futures = [call(at_noon, services.evaluate, overspent) for _ in range(8)]
+        futures = [call(at_noon, services.evaluate, account_over_budget) for _ in range(8)]
         sent_counts = [len(each.result()) for each in futures]
 
     assert sum(sent_counts) == 1
-    assert counts(overspent) == (2, 1)
+    assert counts(account_over_budget) == (2, 1)
 
 
 @COMMITTED
-def test_a_worker_that_is_killed_between_firing_and_delivery_has_done_neither(overspent: Account) -> None:
+def test_a_worker_that_is_killed_between_firing_and_delivery_has_done_neither(account_over_budget: Account) -> None:
     with threads(1) as call:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("LOCK TABLE alerts_alertdelivery IN EXCLUSIVE MODE")
-            worker = call(at_noon, services.evaluate, overspent)
-            wait_until(someone_waits_for_us)
+            worker = call(at_noon, services.evaluate, account_over_budget)
+            wait_until(is_blocking_others)
             cursor.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = "
                 "ANY(pg_blocking_pids(pid))"
             )
             with pytest.raises(DatabaseError):
                 worker.result()
-        assert counts(overspent) == (0, 0)
+        assert counts(account_over_budget) == (0, 0)
 
-        assert len(call(at_noon, services.evaluate, overspent).result()) == 1
+        assert len(call(at_noon, services.evaluate, account_over_budget).result()) == 1
 
-    assert counts(overspent) == (2, 1)
+    assert counts(account_over_budget) == (2, 1)
 
 
 @COMMITTED
-def test_a_subscription_that_is_paused_meanwhile_is_not_told(overspent: Account) -> None:
-    with account_scope(overspent):
+def test_a_subscription_that_is_paused_meanwhile_is_not_told(account_over_budget: Account) -> None:
+    with account_scope(account_over_budget):
         subscription = AlertSubscription.objects.get()
     with threads(1) as call:
         with transaction.atomic():
             services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
-            worker = call(at_noon, services.evaluate, overspent)
-            wait_until(someone_waits_for_us)
+            worker = call(at_noon, services.evaluate, account_over_budget)
+            wait_until(is_blocking_others)
         assert worker.result() == []
 
-    assert counts(overspent) == (0, 0)
+    assert counts(account_over_budget) == (0, 0)
 
 
 @ONE
@@ -294,12 +294,12 @@ def test_the_worker_evaluates_what_is_due(acme: Account) -> None:
 
 
 @COMMITTED
-def test_while_one_worker_evaluates_another_leaves_the_account_alone(overspent: Account) -> None:
-    with advisory_lock(f"alerts {overspent.pk}") as has_lock, threads(1) as call:
+def test_while_one_worker_evaluates_another_leaves_the_account_alone(account_over_budget: Account) -> None:
+    with advisory_lock(f"alerts {account_over_budget.pk}") as has_lock, threads(1) as call:
         assert has_lock
-        assert call(at_noon, services.evaluate_if_due, overspent).result() is False
+        assert call(at_noon, services.evaluate_if_due, account_over_budget).result() is False
 
-    assert at_noon(services.evaluate_if_due, overspent) is True
+    assert at_noon(services.evaluate_if_due, account_over_budget) is True
 
 
 @ONE

@@ -20,7 +20,7 @@ from finops.insights.anomalies.services import detect_if_due
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, make_cast, signed_in
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 from tests.world.alerts import (
     create_channel,
     delivery_titles,
@@ -295,7 +295,7 @@ def test_of_two_who_change_it_at_once_the_later_wins() -> None:
         with transaction.atomic():
             save(first)
             later = call(save, second)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         assert later.result().thresholds == [95]
 
     with account_scope(account):
@@ -322,7 +322,7 @@ def test_one_that_is_changed_while_a_worker_looks_is_not_told_by_its_old_setting
         with transaction.atomic(), account_scope(account):
             change(row, thresholds=[100])
             worker = call(evaluate_at_noon)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         assert worker.result() == []
 
 

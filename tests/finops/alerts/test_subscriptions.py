@@ -19,7 +19,7 @@ from finops.allocation.models import CostTag, Team
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, make_cast
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 from tests.world.alerts import (
     create_channel,
     evaluate,
@@ -125,7 +125,7 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
 
 @ONE
 @pytest.mark.parametrize(
-    ("asked", "field", "said"),
+    ("arguments", "field", "said"),
     [
         ({"trigger": "weather"}, "trigger", "Valid: budget, anomaly, digest"),
         (
@@ -197,12 +197,12 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
     ids=lambda value: "-".join(f"{each}" for each in value) if isinstance(value, dict) else "",
 )
 def test_what_cannot_be_is_refused_with_what_to_do(
-    acme: Account, asked: dict[str, Any], field: str, said: str
+    acme: Account, arguments: dict[str, Any], field: str, said: str
 ) -> None:
     create_budget(acme, "Cloud")
     Team.objects.create(account=acme, name="Core")
     CostTag.objects.create(account=acme, key="ring")
-    trigger, values = asked["trigger"], {key: value for key, value in asked.items() if key != "trigger"}
+    trigger, values = arguments["trigger"], {key: value for key, value in arguments.items() if key != "trigger"}
 
     problem = refusal(acme, trigger, **values)
 
@@ -224,7 +224,7 @@ def test_rows_of_another_account_are_answered_as_ones_that_are_not_there(acme: A
         }
     nowhere = 10**9
 
-    def asked(field: str, number: int) -> str:
+    def create_error(field: str, number: int) -> str:
         scope = {"cost_tag_value": "x"} if field == "cost_tag" else {}
         draft: dict[str, dict[str, Any]] = {
             "channel": {"trigger": "digest", "channel": number},
@@ -234,7 +234,7 @@ def test_rows_of_another_account_are_answered_as_ones_that_are_not_there(acme: A
         return refusal(acme, fields.pop("trigger"), **fields).message.replace(str(number), "N")
 
     for field, number in foreign_values.items():
-        assert asked(field, number) == asked(field, nowhere)
+        assert create_error(field, number) == create_error(field, nowhere)
 
 
 @ONE
@@ -324,7 +324,7 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
         with transaction.atomic():
             subscribe(account)
             second = call(subscribe, account, "digest", frequency="monthly")
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         with pytest.raises(UserError, match="1 alert subscriptions; the maximum is 1"):
             second.result()
 
@@ -339,7 +339,7 @@ def test_of_two_creates_of_the_same_at_once_the_second_names_the_first() -> None
         with transaction.atomic():
             first = subscribe(account)
             second = call(subscribe, account)
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         with pytest.raises(UserError, match=f"Subscription {first.pk} already sends this to the channel"):
             second.result()
 

@@ -31,7 +31,7 @@ def costly(acme: Account) -> Account:
 
 
 @pytest.fixture
-def tagged(cast: Cast, costly: Account) -> CostTag:
+def environment_tag(cast: Cast, costly: Account) -> CostTag:
     return create_cost_tag(
         account=costly,
         actor=cast.actor,

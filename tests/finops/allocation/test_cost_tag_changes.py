@@ -38,7 +38,7 @@ PROD = {"when": {"dimension": "tag:env", "values": ["prod"]}, "value": "Producti
 STORAGE = {"when": {"dimension": "service", "op": "contains", "values": ["s3"]}, "value": "Storage"}
 
 
-def on(dimension: str, *values: str) -> dict[str, Any]:
+def rule_on(dimension: str, *values: str) -> dict[str, Any]:
     return {"when": {"dimension": dimension, "values": list(values)}, "value": "x"}
 
 
@@ -159,9 +159,9 @@ def test_the_audit_log_keeps_what_moved(cast: Cast, make: Callable[..., CostTag]
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        (on("servise", "S3"), "Rule 1: dimension: 'servise' does not exist. Nearest: service"),
-        (on("cost_tag:nothing", "x"), "Rule 1: cost_tag: 'nothing' does not exist"),
-        (on("cost_tag:Kind", "x"), "Circular reference in cost tag 'kind': kind → kind"),
+        (rule_on("servise", "S3"), "Rule 1: dimension: 'servise' does not exist. Nearest: service"),
+        (rule_on("cost_tag:nothing", "x"), "Rule 1: cost_tag: 'nothing' does not exist"),
+        (rule_on("cost_tag:Kind", "x"), "Circular reference in cost tag 'kind': kind → kind"),
     ],
     ids=["dimension", "cost tag", "itself"],
 )
@@ -178,22 +178,22 @@ def test_rules_that_the_account_cannot_have_are_refused(
 
 
 def test_cost_tags_on_cost_tags_end_where_a_question_would_not(make: Callable[..., CostTag]) -> None:
-    make("inner", *[on("service", str(number)) for number in range(200)])
-    make("middle", *[on("cost_tag:inner", str(number)) for number in range(40)])
+    make("inner", *[rule_on("service", str(number)) for number in range(200)])
+    make("middle", *[rule_on("cost_tag:inner", str(number)) for number in range(40)])
 
     with pytest.raises(RuleError, match="16,082 conditions including used cost tags; the maximum is 10,000"):
-        make("outer", on("cost_tag:middle", "a"), on("cost_tag:middle", "b"))
+        make("outer", rule_on("cost_tag:middle", "a"), rule_on("cost_tag:middle", "b"))
 
 
 def test_a_circle_is_refused_by_the_names_in_it(cast: Cast, make: Callable[..., CostTag]) -> None:
     first = make("first")
-    make("second", on("cost_tag:first", "a"))
-    make("third", on("cost_tag:second", "a"))
+    make("second", rule_on("cost_tag:first", "a"))
+    make("third", rule_on("cost_tag:second", "a"))
 
     with pytest.raises(
         RuleError, match="Circular reference in cost tag 'first': first → third → second → first"
     ):
-        save(cast, first, on("cost_tag:third", "a"))
+        save(cast, first, rule_on("cost_tag:third", "a"))
 
 
 def test_a_circle_through_the_product_key_or_the_team_key_is_refused(
@@ -207,13 +207,13 @@ def test_a_circle_through_the_product_key_or_the_team_key_is_refused(
 
     for dimension in ("product", "team"):
         with pytest.raises(RuleError, match="Circular reference in cost tag 'kind': kind → kind"):
-            save(cast, tag, on(dimension, "a"))
+            save(cast, tag, rule_on(dimension, "a"))
 
 
 def test_a_product_key_that_asks_for_the_product_is_refused(
     cast: Cast, payer: Account, make: Callable[..., CostTag]
 ) -> None:
-    make("kind", on("product", "a"))
+    make("kind", rule_on("product", "a"))
 
     for key, message in (
         ("cost_tag:kind", "Circular reference in cost tag 'kind': kind → kind"),
@@ -243,7 +243,7 @@ def test_a_cost_tag_in_use_is_kept_and_what_uses_it_named(
     cast: Cast, payer: Account, make: Callable[..., CostTag]
 ) -> None:
     tag = make("kind", PROD)
-    make("outer", on("cost_tag:kind", "Production"))
+    make("outer", rule_on("cost_tag:kind", "Production"))
     TeamKey.objects.create(account=payer, dimension="cost_tag:kind")
     CustomerKey.objects.create(account=payer, dimension="cost_tag:kind")
     UnitMetric.objects.create(

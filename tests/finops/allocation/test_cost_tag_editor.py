@@ -51,7 +51,7 @@ def test_rules_that_are_no_json_or_nested_too_deeply_are_refused(
     assert "The rules are unreadable. Reload the page and try again." in text_of(answer)
 
 
-def test_a_preview_stores_nothing(cast: Cast, tagged: CostTag) -> None:
+def test_a_preview_stores_nothing(cast: Cast, environment_tag: CostTag) -> None:
     signed_in(cast.member).post(f"{PAGE}preview/", form(RULES))
 
     assert [rule["value"] for rule in CostTag.objects.get().rules if "value" in rule] == ["production"]
@@ -86,13 +86,13 @@ def test_a_reviewed_cost_tag_is_saved_and_its_page_opens(cast: Cast, costly: Acc
     assert saved.rules == RULES
 
 
-def test_the_review_shows_by_month_what_moves_and_marks_closed_months(cast: Cast, tagged: CostTag) -> None:
+def test_the_review_shows_by_month_what_moves_and_marks_closed_months(cast: Cast, environment_tag: CostTag) -> None:
     moved = [{"when": {"dimension": "service", "op": "in", "values": ["Tax"]}, "value": "tax"}, *RULES]
     with account_scope(cast.account):
         ClosedMonth.objects.create(account=cast.account, month=date(2026, 2, 1))
 
     answer = signed_in(cast.member).post(
-        f"{PAGE}{tagged.pk}/edit/", form(moved, version=1), headers={"HX-Request": "true"}
+        f"{PAGE}{environment_tag.pk}/edit/", form(moved, version=1), headers={"HX-Request": "true"}
     )
 
     page = text_of(answer)
@@ -115,7 +115,7 @@ def test_an_error_is_at_its_rule_and_field(cast: Cast, costly: Account) -> None:
     assert "Nearest: service" in text_of(answer, status=422)
 
 
-def test_a_missing_key_and_a_taken_one_are_said_at_the_key(cast: Cast, tagged: CostTag) -> None:
+def test_a_missing_key_and_a_taken_one_are_said_at_the_key(cast: Cast, environment_tag: CostTag) -> None:
     client = signed_in(cast.member)
 
     missing = client.post(f"{PAGE}new/", form(RULES, key=""), headers={"HX-Request": "true"})
@@ -129,17 +129,17 @@ def test_a_missing_key_and_a_taken_one_are_said_at_the_key(cast: Cast, tagged: C
         assert words in text_of(answer, status=422)
 
 
-def test_a_lost_update_names_who_changed_it_and_can_be_reviewed_on_top(cast: Cast, tagged: CostTag) -> None:
-    draft = draft_of(tagged)
+def test_a_lost_update_names_who_changed_it_and_can_be_reviewed_on_top(cast: Cast, environment_tag: CostTag) -> None:
+    draft = draft_of(environment_tag)
     save_cost_tag(
-        cost_tag=tagged,
+        cost_tag=environment_tag,
         actor=cast.other_actor,
         version=1,
         rules=draft.rules[:1],
         default_value="",
         description="",
     )
-    client, url = signed_in(cast.member), f"{PAGE}{tagged.pk}/edit/"
+    client, url = signed_in(cast.member), f"{PAGE}{environment_tag.pk}/edit/"
 
     refusal = client.post(url, form(RULES, version=1), headers={"HX-Request": "true"})
     assert "stranger@example.com changed it" in text_of(refusal)
@@ -149,16 +149,16 @@ def test_a_lost_update_names_who_changed_it_and_can_be_reviewed_on_top(cast: Cas
     again = client.post(url, form(RULES, version=1, rebase="2"), headers={"HX-Request": "true"})
     assert 'id="id_version"' in again.content.decode()
     answer = review_then_save(client, url, form(RULES, version=2))
-    assert answer.headers["HX-Redirect"] == f"{PAGE}{tagged.pk}/"
+    assert answer.headers["HX-Redirect"] == f"{PAGE}{environment_tag.pk}/"
     assert CostTag.objects.get().rules == RULES
 
 
-def test_a_change_between_review_and_save_is_not_overwritten(cast: Cast, tagged: CostTag) -> None:
-    client, url = signed_in(cast.member), f"{PAGE}{tagged.pk}/edit/"
+def test_a_change_between_review_and_save_is_not_overwritten(cast: Cast, environment_tag: CostTag) -> None:
+    client, url = signed_in(cast.member), f"{PAGE}{environment_tag.pk}/edit/"
     response = client.post(url, form(RULES, version=1), headers={"HX-Request": "true"})
     digest = hidden_value(response.content.decode(), "reviewed")
     save_cost_tag(
-        cost_tag=tagged, actor=cast.other_actor, version=1, rules=(), default_value="x", description=""
+        cost_tag=environment_tag, actor=cast.other_actor, version=1, rules=(), default_value="x", description=""
     )
 
     answer = client.post(
@@ -169,24 +169,24 @@ def test_a_change_between_review_and_save_is_not_overwritten(cast: Cast, tagged:
     assert CostTag.objects.get().default_value == "x"
 
 
-def test_the_key_of_a_saved_cost_tag_stays(cast: Cast, tagged: CostTag) -> None:
-    review_then_save(signed_in(cast.member), f"{PAGE}{tagged.pk}/edit/", form(RULES, key="other", version=1))
+def test_the_key_of_a_saved_cost_tag_stays(cast: Cast, environment_tag: CostTag) -> None:
+    review_then_save(signed_in(cast.member), f"{PAGE}{environment_tag.pk}/edit/", form(RULES, key="other", version=1))
 
     assert CostTag.objects.get().key == "environment"
     assert CostTag.objects.get().version == 2
 
 
-def test_the_editor_asks_as_little_for_fifty_rules_as_for_one(cast: Cast, tagged: CostTag) -> None:
+def test_the_editor_asks_as_little_for_fifty_rules_as_for_one(cast: Cast, environment_tag: CostTag) -> None:
     many = [{"when": {**PROD, "values": [f"v{number}"]}, "value": f"{number}"} for number in range(50)]
     client = signed_in(cast.member)
 
     def count(rules: list[Any]) -> dict[str, int]:
         CostTag.objects.update(rules=rules)
-        edit = f"{PAGE}{tagged.pk}/edit/"
+        edit = f"{PAGE}{environment_tag.pk}/edit/"
         query_counts: dict[str, int] = {}
         for url, fields in (
             (PAGE, None),
-            (f"{PAGE}{tagged.pk}/", None),
+            (f"{PAGE}{environment_tag.pk}/", None),
             (edit, None),
             (f"{PAGE}preview/", form(rules)),
             (f"{edit}?", form(rules[1:], version=1)),

@@ -20,16 +20,16 @@ from tests.finops.allocation.cost_tag_pages import PAGE, form, hidden_value
 from tests.pages import text_of
 
 
-def test_an_exported_file_is_imported_unchanged(cast: Cast, tagged: CostTag) -> None:
+def test_an_exported_file_is_imported_unchanged(cast: Cast, environment_tag: CostTag) -> None:
     client = signed_in(cast.member)
-    answer = client.get(f"{PAGE}{tagged.pk}/yaml/")
+    answer = client.get(f"{PAGE}{environment_tag.pk}/yaml/")
     assert answer.headers["Content-Disposition"] == 'attachment; filename="cost-tag-environment.yaml"'
 
     page = client.post(f"{PAGE}import/", {"file": SimpleUploadedFile("x.yaml", answer.content)})
 
     assert "No impact: all past lines keep their value." in text_of(page)
-    assert json.loads(hidden_value(page.content.decode(), "rules")) == tagged.rules
-    assert f'action="{PAGE}{tagged.pk}/edit/"' in page.content.decode()
+    assert json.loads(hidden_value(page.content.decode(), "rules")) == environment_tag.rules
+    assert f'action="{PAGE}{environment_tag.pk}/edit/"' in page.content.decode()
     assert CostTag.objects.get().version == 1
 
 

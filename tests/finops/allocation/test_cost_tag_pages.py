@@ -39,14 +39,14 @@ def test_a_viewer_sees_an_empty_list_without_buttons(cast: Cast, costly: Account
     assert "Start from a tag" not in page
 
 
-def test_the_list_says_what_share_of_the_cost_some_rule_catches(cast: Cast, tagged: CostTag) -> None:
+def test_the_list_says_what_share_of_the_cost_some_rule_catches(cast: Cast, environment_tag: CostTag) -> None:
     page = get_page(signed_in(cast.viewer), PAGE)
 
     assert "environment Where it runs 2 70% of USD 100% of EUR" in page
     assert "member@example.com" in page
 
 
-def test_the_list_comes_as_csv(cast: Cast, tagged: CostTag) -> None:
+def test_the_list_comes_as_csv(cast: Cast, environment_tag: CostTag) -> None:
     answer = signed_in(cast.viewer).get(f"{PAGE}?format=csv")
 
     [row] = csv_rows(answer)
@@ -56,27 +56,27 @@ def test_the_list_comes_as_csv(cast: Cast, tagged: CostTag) -> None:
     assert row["By currency"] == "0.7 of USD, 1 of EUR"
 
 
-def test_a_deleted_cost_tag_is_gone_and_the_audit_log_keeps_its_rules(cast: Cast, tagged: CostTag) -> None:
-    answer = signed_in(cast.member).post(f"{PAGE}{tagged.pk}/delete/", follow=True)
+def test_a_deleted_cost_tag_is_gone_and_the_audit_log_keeps_its_rules(cast: Cast, environment_tag: CostTag) -> None:
+    answer = signed_in(cast.member).post(f"{PAGE}{environment_tag.pk}/delete/", follow=True)
 
     assert "Cost tag environment deleted" in text_of(answer)
     assert not CostTag.objects.exists()
-    assert AuditEntry.objects.get(action="cost_tag.delete").detail["rules"] == tagged.rules
+    assert AuditEntry.objects.get(action="cost_tag.delete").detail["rules"] == environment_tag.rules
 
 
-def test_a_used_cost_tag_stays_and_says_by_what(cast: Cast, tagged: CostTag) -> None:
+def test_a_used_cost_tag_stays_and_says_by_what(cast: Cast, environment_tag: CostTag) -> None:
     builds_on = Rule(when=Test(dimension="cost_tag:environment", values=("production",)), value="x")
-    create_cost_tag(account=tagged.account, actor=cast.actor, key="tier", rules=[builds_on])
+    create_cost_tag(account=environment_tag.account, actor=cast.actor, key="tier", rules=[builds_on])
 
-    answer = signed_in(cast.member).post(f"{PAGE}{tagged.pk}/delete/", follow=True)
+    answer = signed_in(cast.member).post(f"{PAGE}{environment_tag.pk}/delete/", follow=True)
 
     assert "is used by" in text_of(answer)
     assert "tier" in text_of(answer)
     assert CostTag.objects.filter(key="environment").exists()
 
 
-def test_the_page_of_a_cost_tag_shows_its_cost_over_time_and_its_rules(cast: Cast, tagged: CostTag) -> None:
-    page = signed_in(cast.viewer).get(f"{PAGE}{tagged.pk}/?period=month_to_date&granularity=day")
+def test_the_page_of_a_cost_tag_shows_its_cost_over_time_and_its_rules(cast: Cast, environment_tag: CostTag) -> None:
+    page = signed_in(cast.viewer).get(f"{PAGE}{environment_tag.pk}/?period=month_to_date&granularity=day")
 
     text = text_of(page)
     assert re.search(r"prod|production", text)
@@ -88,18 +88,18 @@ def test_the_page_of_a_cost_tag_shows_its_cost_over_time_and_its_rules(cast: Cas
     assert "Delete" not in text
 
 
-def test_the_page_of_a_cost_tag_is_by_another_dimension_too(cast: Cast, tagged: CostTag) -> None:
-    page = signed_in(cast.viewer).get(f"{PAGE}{tagged.pk}/?period=last_30_days&group_by=service")
+def test_the_page_of_a_cost_tag_is_by_another_dimension_too(cast: Cast, environment_tag: CostTag) -> None:
+    page = signed_in(cast.viewer).get(f"{PAGE}{environment_tag.pk}/?period=last_30_days&group_by=service")
 
     assert "production EC2 $60.00" in text_of(page)
 
 
-def test_a_row_and_the_csv_of_a_cost_tag_are_the_cost_explorers(cast: Cast, tagged: CostTag) -> None:
+def test_a_row_and_the_csv_of_a_cost_tag_are_the_cost_explorers(cast: Cast, environment_tag: CostTag) -> None:
     client = signed_in(cast.viewer)
-    page = html.unescape(client.get(f"{PAGE}{tagged.pk}/").content.decode())
+    page = html.unescape(client.get(f"{PAGE}{environment_tag.pk}/").content.decode())
     assert 'href="/a/acme/cost-explorer/?period=last_30_days&granularity=day&group_by=cost_tag' in page
 
-    answer = client.get(f"{PAGE}{tagged.pk}/?period=last_30_days&format=csv", follow=True)
+    answer = client.get(f"{PAGE}{environment_tag.pk}/?period=last_30_days&format=csv", follow=True)
 
     rows = csv_rows(answer)
     assert {(row["cost_tag:environment"], row["currency"]) for row in rows} >= {
@@ -109,7 +109,7 @@ def test_a_row_and_the_csv_of_a_cost_tag_are_the_cost_explorers(cast: Cast, tagg
     }
 
 
-def test_after_splits_each_value_stands_before_and_after_side_by_side(cast: Cast, tagged: CostTag) -> None:
+def test_after_splits_each_value_stands_before_and_after_side_by_side(cast: Cast, environment_tag: CostTag) -> None:
     shared = SplitDraft(
         name="Development",
         dimension="cost_tag:environment",
@@ -117,9 +117,9 @@ def test_after_splits_each_value_stands_before_and_after_side_by_side(cast: Cast
         method="even",
         targets=[("production", "")],
     )
-    create_split(account=tagged.account, actor=cast.actor, draft=shared)
+    create_split(account=environment_tag.account, actor=cast.actor, draft=shared)
 
-    page = signed_in(cast.viewer).get(f"{PAGE}{tagged.pk}/?period=last_30_days&splits=after")
+    page = signed_in(cast.viewer).get(f"{PAGE}{environment_tag.pk}/?period=last_30_days&splits=after")
 
     text = text_of(page)
     assert "Before and after shared costs" in text
@@ -127,13 +127,13 @@ def test_after_splits_each_value_stands_before_and_after_side_by_side(cast: Cast
     assert re.search(r"Dev \$24\.00 \$0\.00 .\$24\.00", text)
 
 
-def test_a_wrong_question_says_what_to_mend(cast: Cast, tagged: CostTag) -> None:
-    answer = signed_in(cast.viewer).get(f"{PAGE}{tagged.pk}/?period=last_30_days&group_by=servise")
+def test_a_wrong_question_says_what_to_mend(cast: Cast, environment_tag: CostTag) -> None:
+    answer = signed_in(cast.viewer).get(f"{PAGE}{environment_tag.pk}/?period=last_30_days&group_by=servise")
 
     assert answer.status_code == 400
     assert "Nearest: service" in html.unescape(answer.content.decode())
 
 
 @pytest.mark.parametrize("path", ["new/", "import/", "preview/"])
-def test_a_viewer_may_not_write(cast: Cast, tagged: CostTag, path: str) -> None:
+def test_a_viewer_may_not_write(cast: Cast, environment_tag: CostTag, path: str) -> None:
     assert signed_in(cast.viewer).post(f"{PAGE}{path}", form(RULES)).status_code == 403

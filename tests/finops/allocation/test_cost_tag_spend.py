@@ -43,7 +43,7 @@ def amounts(parts: list[MoneyAmount]) -> dict[str, Decimal]:
     return {part.currency: part.amount for part in parts}
 
 
-def by(account: Account, dimension: str, **rest: Any) -> dict[tuple[str, str], Decimal]:
+def sums_by(account: Account, dimension: str, **rest: Any) -> dict[tuple[str, str], Decimal]:
     query = SpendQuery(period="month_to_date", group_by=[dimension], **rest)
     return {
         (next(iter(row.group.values())), row.currency): row.amount for row in query_spend(account, query).rows
@@ -53,7 +53,7 @@ def by(account: Account, dimension: str, **rest: Any) -> dict[tuple[str, str], D
 def test_the_first_rule_that_catches_a_line_gives_it_its_value(cast: Cast, payer: Account) -> None:
     create_cost_tag(account=payer, actor=cast.actor, key="kind", rules=read_rules([PROD, STORAGE]))
 
-    assert by(payer, "cost_tag:Kind") == {
+    assert sums_by(payer, "cost_tag:Kind") == {
         ("Production", "USD"): 1,
         ("Storage", "USD"): 2,
         ("(untagged)", "USD"): 4,

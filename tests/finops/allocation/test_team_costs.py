@@ -65,7 +65,7 @@ def by_team(account: Account, **rest: Any) -> dict[tuple[str, str], Decimal]:
     return {(row.group["team"], row.currency): row.amount for row in query_spend(account, query).rows}
 
 
-def give(account: Account, owned: dict[str, str]) -> dict[str, str]:
+def set_team_values(account: Account, owned: dict[str, str]) -> dict[str, str]:
     """Teams by folded value; of values that differ in case only, the first is kept, as the constraint has it."""
     TeamValue.objects.all().delete()
     teams = {team.name: team for team in Team.objects.all()}
@@ -87,7 +87,7 @@ def test_with_any_teams_the_parts_add_up_to_the_whole(
     acme: Account, source: CostSource, found: list[Line], owned: dict[str, str]
 ) -> None:
     store_lines(acme, source, [*found, cost(DAY, 0, tags={"team": "x"})])
-    teams_by_value = give(acme, owned)
+    teams_by_value = set_team_values(acme, owned)
 
     parts = by_team(acme)
 
@@ -119,7 +119,7 @@ COPIES: list[dict[str, Any]] = [
     {"when": {"dimension": "service", "op": "in", "values": ["EC2"]}, "value": "Payments"},
 ]
 
-tagged = st.lists(
+environment_tag = st.lists(
     st.builds(
         lambda team, app, amount, service: cost(
             DAY,
@@ -138,7 +138,7 @@ tagged = st.lists(
 
 @pytest.mark.slow
 @given(
-    found=tagged,
+    found=environment_tag,
     owned=owners,
     rules=st.lists(st.sampled_from(COPIES), max_size=4),
     default=st.sampled_from(["", "data"]),
@@ -160,7 +160,7 @@ def test_a_filter_by_team_takes_what_grouping_gives_and_a_team_what_the_cost_tag
     CostTag.objects.all().delete()
     CostTag.objects.create(account=acme, key="kind", rules=rules, default_value=default)
     TeamKey.objects.update(dimension="cost_tag:kind")
-    give(acme, owned)
+    set_team_values(acme, owned)
     teams_by_value = {fold_case(value): team for value, team in reversed(owned.items())}
 
     parts = by_team(acme)
@@ -207,7 +207,7 @@ def test_teams_are_values_to_search_and_to_filter_by(acme: Account, source: Cost
     store_lines(
         acme, source, [cost(DAY, 5, tags={"team": "payments"}), cost(DAY, 3, tags={"team": "search"})]
     )
-    give(acme, {"payments": "Alpha", "search": "Beta"})
+    set_team_values(acme, {"payments": "Alpha", "search": "Beta"})
 
     values = list_dimension_values(acme, "Team", search="alp")
 
@@ -229,7 +229,7 @@ def test_the_list_has_this_month_the_last_and_the_share(acme: Account, source: C
             cost(date(2026, 3, 19), 0),
         ],
     )
-    give(acme, {"payments": "Alpha"})
+    set_team_values(acme, {"payments": "Alpha"})
     sources = load_sources(acme)
 
     costs = teams_with_costs(acme, sources, date(2026, 3, 19))
@@ -263,7 +263,7 @@ def test_values_are_listed_by_cost_with_and_without_a_team(acme: Account, source
             cost(DAY, 100),
         ],
     )
-    give(acme, {"payments": "Alpha", "idle": "Alpha"})
+    set_team_values(acme, {"payments": "Alpha", "idle": "Alpha"})
     sources, team = load_sources(acme), Team.objects.get(name="Alpha")
 
     owned = owned_values(acme, team, "tag:team", sources, DAY)

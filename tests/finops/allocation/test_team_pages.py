@@ -37,7 +37,7 @@ def payer(cast: Cast) -> Account:
     return cast.account
 
 
-def the_team(account: Account) -> Team:
+def only_team(account: Account) -> Team:
     return Team.objects.unscoped().get(account=account)
 
 
@@ -55,7 +55,7 @@ def test_the_list_has_teams_their_cost_and_what_nobody_owns(cast: Cast, payer: A
 
 
 def test_one_click_gives_a_value_to_a_team(cast: Cast, payer: Account) -> None:
-    client, team = signed_in(cast.member), the_team(payer)
+    client, team = signed_in(cast.member), only_team(payer)
     assert 'aria-label="Team for search"' in client.get(PAGE).content.decode()
 
     text = text_of(client.post(f"{PAGE}assign/", {"team": team.pk, "value": "search"}, follow=True))
@@ -70,7 +70,7 @@ def test_one_click_gives_a_value_to_a_team(cast: Cast, payer: Account) -> None:
 
 
 def test_a_team_has_its_cost_services_people_and_values(cast: Cast, payer: Account) -> None:
-    team = the_team(payer)
+    team = only_team(payer)
     page = read(signed_in(cast.member), f"{PAGE}{team.pk}/")
 
     assert re.search(r"EC2 \$\S+ 50%", page)
@@ -84,7 +84,7 @@ def test_a_team_has_its_cost_services_people_and_values(cast: Cast, payer: Accou
 
 
 def test_people_and_values_come_and_go(cast: Cast, payer: Account) -> None:
-    client, team = signed_in(cast.member), the_team(payer)
+    client, team = signed_in(cast.member), only_team(payer)
     url = f"{PAGE}{team.pk}/"
 
     text = text_of(client.post(f"{url}members/", {"email": "VIEWER@example.com"}, follow=True))
@@ -121,7 +121,7 @@ def test_the_team_key_is_chosen_by_members(cast: Cast, payer: Account) -> None:
 
 
 def test_lists_sort_search_and_export_each_currency(cast: Cast, payer: Account) -> None:
-    client, team = signed_in(cast.viewer), the_team(payer)
+    client, team = signed_in(cast.viewer), only_team(payer)
 
     answer = client.get(f"{PAGE}?format=csv&sort=team")
     rows = csv_rows(answer)
@@ -155,11 +155,11 @@ def test_higher_rooms_show_panels_on_a_team(
         return team_panels.TeamPanel("_warnings.html", {"warnings": [team.name]})
 
     with account_scope(payer):
-        panels = team_panels.panels_of(payer, the_team(payer))
+        panels = team_panels.panels_of(payer, only_team(payer))
     assert [panel.context for panel in panels] == [{"warnings": ["Payments"]}]
     with pytest.raises(ValueError, match="registered twice"):
         panels_by_name.register("words")(_words)
-    assert signed_in(cast.viewer).get(f"{PAGE}{the_team(payer).pk}/").status_code == 200
+    assert signed_in(cast.viewer).get(f"{PAGE}{only_team(payer).pk}/").status_code == 200
 
 
 def test_many_teams_are_pages_and_one_csv(cast: Cast) -> None:

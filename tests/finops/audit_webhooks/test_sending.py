@@ -46,7 +46,7 @@ def targets(receiver: Receiver) -> list[str]:
     return [event["target"] for event in events(receiver) if event["action"] == "test.act"]
 
 
-def again(cast: Cast) -> AuditWebhook:
+def due_webhook(cast: Cast) -> AuditWebhook:
     with account_scope(cast.account):
         AuditWebhook.objects.update(next_attempt_at=clock.now())
         return AuditWebhook.objects.get()
@@ -116,10 +116,10 @@ def test_what_fails_is_sent_again_the_same_before_anything_newer(cast: Cast, rec
     record(cast, "b")
     early = send(cast, webhook)
     receiver.answer(403, "no")
-    send(cast, again(cast))
+    send(cast, due_webhook(cast))
     receiver.answer(200)
 
-    send(cast, again(cast))
+    send(cast, due_webhook(cast))
 
     first, second, third, last = receiver.requests
     assert early == 0
@@ -138,18 +138,18 @@ def test_a_worker_that_dies_twice_sends_the_same_delivery_again(cast: Cast, rece
     with account_scope(cast.account):
         sending.claim_delivery(webhook.pk)
         open_claim = sending.claim_delivery(webhook.pk)
-        again(cast)
+        due_webhook(cast)
         claim = sending.claim_delivery(webhook.pk)
         assert claim is not None
         sending._post(claim)
     in_lease = send(cast, webhook)
 
-    arrived = send(cast, again(cast))
+    arrived = send(cast, due_webhook(cast))
 
     assert (open_claim, in_lease, arrived) == (None, 0, 3)
     assert [request.body for request in receiver.requests] == [receiver.requests[0].body] * 2
     assert targets(receiver) == ["a", "b", "a", "b"]
-    assert send(cast, again(cast)) == 0
+    assert send(cast, due_webhook(cast)) == 0
 
 
 def test_an_answer_that_comes_after_the_claim_ended_changes_nothing(cast: Cast, receiver: Receiver) -> None:
@@ -158,7 +158,7 @@ def test_an_answer_that_comes_after_the_claim_ended_changes_nothing(cast: Cast, 
         late = sending.claim_delivery(webhook.pk)
         assert late is not None
         outcome = sending._post(late)
-        send(cast, again(cast))
+        send(cast, due_webhook(cast))
 
         assert not sending._record_outcome(late, outcome, 1.0)
         assert AuditDelivery.objects.get().attempt_count == 1
@@ -190,7 +190,7 @@ def test_two_workers_at_once_send_an_entry_once(cast: Cast, receiver: Receiver) 
     with threads(4) as call:
         for future in [call(send, cast, webhook) for _ in range(4)]:
             future.result()
-    send(cast, again(cast))
+    send(cast, due_webhook(cast))
 
     assert targets(receiver) == [str(number) for number in range(120)]
 
@@ -204,8 +204,8 @@ def test_it_is_paused_after_three_days_with_a_notice_and_goes_on_when_resumed(
     send(cast, webhook)
     with account_scope(cast.account):
         AuditWebhook.objects.update(failing_since=clock.now() - timedelta(days=3))
-    send(cast, again(cast))
-    paused = again(cast)
+    send(cast, due_webhook(cast))
+    paused = due_webhook(cast)
     due = sending.webhooks_due()
     receiver.answer(200)
 
@@ -269,7 +269,7 @@ def test_a_name_that_leads_into_the_network_later_gets_nothing(
     for address in ("127.0.0.1", "169.254.169.254", "::ffff:127.0.0.1", "64:ff9b::7f00:1"):
         addresses = ["93.184.216.34", address]
         with use_resolver(lambda _host, _port: addresses):  # noqa: B023 called within the turn
-            assert send(cast, again(cast)) == 0
+            assert send(cast, due_webhook(cast)) == 0
             outcome = sending.send_test(account=cast.account, actor=ACTOR)
         assert (outcome.verdict, "private or reserved network" in outcome.answer) == ("failed", True)
     assert receiver.requests == []
@@ -298,7 +298,7 @@ def test_sending_again_from_a_later_day_skips_nothing_that_was_not_sent(
         record(cast, "later")
         services.send_again(account=cast.account, actor=ACTOR, start_at=clock.now() - timedelta(hours=1))
         services.resume(account=cast.account, actor=ACTOR)
-        send(cast, again(cast))
+        send(cast, due_webhook(cast))
 
     assert targets(receiver) == ["arrived", "hidden", "later"]
 
@@ -339,7 +339,7 @@ def test_what_arrived_long_ago_is_swept_and_not_sent_again(cast: Cast, receiver:
         record(cast, "b")
         send(cast, webhook)
         removed = sending.sweep()
-        again_sent = send(cast, again(cast))
+        again_sent = send(cast, due_webhook(cast))
 
     assert (removed, again_sent) == (1, 0)
     assert targets(receiver) == ["a", "b"]

@@ -37,16 +37,16 @@ def company(django_db_setup: None) -> Iterator[LiveServer]:
 
 
 @pytest.fixture(scope="module")
-def stored(company: LiveServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def backup_folder(company: LiveServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("stored")
     assert run(company, "backup", str(target))[0] == 0
     return target
 
 
 @pytest.fixture
-def target(stored: Path, tmp_path: Path) -> Path:
+def target(backup_folder: Path, tmp_path: Path) -> Path:
     """A copy of its backup, to do with as a test likes."""
-    return Path(shutil.copytree(stored, tmp_path / "target"))
+    return Path(shutil.copytree(backup_folder, tmp_path / "target"))
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +101,11 @@ def test_older_backups_go_with_what_only_they_need(django_db_setup: None, tmp_pa
         assert other.run(f"{HERE}:cost") == machine.run(f"{HERE}:cost")
 
 
-def test_a_backup_has_no_key_and_says_so(company: LiveServer, stored: Path) -> None:
-    text = b"".join(file.read_bytes() for file in stored.rglob("backup.json"))
+def test_a_backup_has_no_key_and_says_so(company: LiveServer, backup_folder: Path) -> None:
+    text = b"".join(file.read_bytes() for file in backup_folder.rglob("backup.json"))
     assert b"secret key of the backup" not in text
     assert b"pepper of the backup" not in text
-    assert "Not in the backup: SECRET_KEY" in run(company, "backup", str(stored))[1]
+    assert "Not in the backup: SECRET_KEY" in run(company, "backup", str(backup_folder))[1]
 
 
 def test_a_damaged_file_of_a_backup_is_named_and_stored_again_by_the_next(

@@ -19,7 +19,7 @@ from finops.budgets.services import change_budget, delete_budget
 from finops.costs.models import CostSource
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, make_cast
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 from tests.world.budgets import budget_draft, cost_tag_scope, create_budget, source_scope, team_scope
 
 MARCH = date(2026, 3, 1)
@@ -88,7 +88,7 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
         with transaction.atomic():
             create_budget(account, "First")
             second = call(create_budget, account, "Second")
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         with pytest.raises(UserError, match="3 budgets; the maximum is 3"):
             second.result()
 
@@ -117,7 +117,7 @@ def test_of_two_creates_of_one_name_at_once_the_second_names_the_first() -> None
         with transaction.atomic():
             first = create_budget(account, "Same")
             second = call(create_budget, account, "Same")
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         with pytest.raises(UserError, match=f"already exists with id {first.pk}"):
             second.result()
     connection.close()

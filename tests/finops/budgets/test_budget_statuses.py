@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 YESTERDAY = date(2026, 3, 19)
 
 
-def only(account: Account) -> BudgetStatus:
+def only_status(account: Account) -> BudgetStatus:
     (status,) = budget_statuses(account)
     return status
 
@@ -30,7 +30,7 @@ def test_a_budget_within_its_amount_is_ok(acme: Account) -> None:
     add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
     create_budget(acme, "Everything", 1000)
 
-    status = only(acme)
+    status = only_status(acme)
 
     assert (status.status, status.spent, status.spent_percent) == ("ok", Decimal(190), Decimal(19))
     assert (status.start_date, status.end_date, status.days_left) == (date(2026, 3, 1), date(2026, 3, 31), 11)
@@ -46,7 +46,7 @@ def test_a_forecast_that_reaches_the_amount_warns_and_says_when(acme: Account) -
     add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
     create_budget(acme, "Everything", 300)
 
-    status = only(acme)
+    status = only_status(acme)
 
     assert status.status == "warning"
     assert status.crosses_on == date(2026, 3, 30)
@@ -59,7 +59,7 @@ def test_reaching_the_amount_exactly_exceeds_it(acme: Account) -> None:
     add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
     create_budget(acme, "Everything", 190)
 
-    status = only(acme)
+    status = only_status(acme)
 
     assert status.status == "exceeded"
     assert status.crosses_on == YESTERDAY
@@ -70,7 +70,7 @@ def test_cost_in_another_currency_is_named_and_not_counted(acme: Account) -> Non
     add_source(acme, [cost(date(2026, 3, 2), 5), cost(date(2026, 3, 2), 900, currency="EUR")])
     create_budget(acme, "Everything", 100)
 
-    status = only(acme)
+    status = only_status(acme)
 
     assert status.spent == 5
     assert status.other_currencies == [MoneyAmount(amount=Decimal(900), currency="EUR")]
@@ -80,7 +80,7 @@ def test_a_budget_in_a_currency_without_cost_warns(acme: Account) -> None:
     create_budget(acme, "Everything", 100)
     add_source(acme, [cost(date(2026, 3, 2), 900, currency="EUR")])
 
-    status = only(acme)
+    status = only_status(acme)
 
     assert (status.spent, status.status) == (Decimal(0), "ok")
     assert status.warnings == [("Whole account has no cost in USD, only in EUR, which is not counted.")]
@@ -89,7 +89,7 @@ def test_a_budget_in_a_currency_without_cost_warns(acme: Account) -> None:
 def test_an_account_without_data_has_no_figures_and_says_why(acme: Account) -> None:
     create_budget(acme, "Everything", 100)
 
-    status = only(acme)
+    status = only_status(acme)
 
     assert (status.spent, status.spent_reason) == (None, "There is no cost data yet.")
     assert status.forecast is None
@@ -103,7 +103,7 @@ def test_a_source_has_its_own_last_day_of_data(acme: Account) -> None:
     late = add_source(acme, daily_cost(date(2026, 1, 1), date(2026, 3, 9), 20), name="Late")
     create_budget(acme, "Late", 1000, scope=source_scope(late.pk))
 
-    status = only(acme)
+    status = only_status(acme)
 
     assert (status.data_through, status.spent, status.forecast) == (
         date(2026, 3, 9),
@@ -116,7 +116,7 @@ def test_a_period_that_data_has_not_reached_is_unknown_not_zero(acme: Account) -
     add_source(acme, daily_cost(date(2026, 1, 1), date(2026, 2, 28), 10))
     create_budget(acme, "Everything", 300)
 
-    status = only(acme)
+    status = only_status(acme)
 
     assert status.spent is None
     assert status.spent_reason == ("No cost data for 2026-03-01 to 2026-03-20 yet; data ends on 2026-02-28.")
@@ -127,7 +127,7 @@ def test_earlier_periods_are_told_with_what_they_spent(acme: Account) -> None:
     add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
     create_budget(acme, "Everything", 300, amounts={date(2026, 1, 1): Decimal(400)})
 
-    past = only(acme).past
+    past = only_status(acme).past
 
     assert [(each.start_date, each.amount, each.spent, each.exceeded) for each in past] == [
         (date(2026, 2, 1), Decimal(300), Decimal(280), False),
@@ -148,7 +148,7 @@ def test_earlier_periods_name_the_cost_that_they_do_not_count(acme: Account) -> 
     change_cost_view(account=acme, actor=ACTOR, basis="billed", charge_categories=["Usage"])
     create_budget(acme, "Everything", 300)
 
-    february, january = only(acme).past
+    february, january = only_status(acme).past
 
     assert (february.spent, february.reason) == (
         Decimal(280),
@@ -161,4 +161,4 @@ def test_the_amount_of_the_current_period_goes_before_the_budgets_own(acme: Acco
     add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
     create_budget(acme, "Everything", 5000, amounts={date(2026, 3, 1): Decimal(150)})
 
-    assert (only(acme).amount, only(acme).status) == (Decimal(150), "exceeded")
+    assert (only_status(acme).amount, only_status(acme).status) == (Decimal(150), "exceeded")

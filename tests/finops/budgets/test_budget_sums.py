@@ -145,7 +145,7 @@ def is_of(line: dict[str, Any], budget: Budget) -> bool:
     return by_scope[kind]
 
 
-def plainly(
+def expected_sum(
     budget: Budget, rows: list[dict[str, Any]], first: date, last: date, column: str = "billed_cost"
 ) -> Decimal:
     with localcontext(prec=60):
@@ -172,7 +172,7 @@ def test_spent_is_the_sum_of_the_scopes_lines_to_the_last_digit(account: Account
     for figures in computed_figures:
         first = STARTS[account.fiscal_start_month, figures.budget.period]
         assert figures.status.start_date == first
-        assert figures.status.spent == plainly(figures.budget, rows, first, TODAY), figures.budget.name
+        assert figures.status.spent == expected_sum(figures.budget, rows, first, TODAY), figures.budget.name
 
 
 def test_earlier_periods_and_other_currencies_add_up_too(account: Account) -> None:
@@ -181,10 +181,10 @@ def test_earlier_periods_and_other_currencies_add_up_too(account: Account) -> No
     for figures in budget_figures(account, budgets_of(account), with_past=True):
         status, budget = figures.status, figures.budget
         for past in status.past:
-            assert past.spent == plainly(budget, rows, past.start_date, past.end_date), budget.name
+            assert past.spent == expected_sum(budget, rows, past.start_date, past.end_date), budget.name
         for other in status.other_currencies:
             there = Budget(name=budget.name, currency=other.currency, cost_source_id=budget.cost_source_id)
-            assert other.amount == plainly(there, rows, status.start_date, TODAY), budget.name
+            assert other.amount == expected_sum(there, rows, status.start_date, TODAY), budget.name
 
 
 def test_the_sources_of_the_account_add_up_to_the_whole(account: Account) -> None:
@@ -202,7 +202,7 @@ def test_the_cost_view_decides_what_counts(account: Account) -> None:
     rows = [row for row in raw_lines(account) if row["charge_category"] in ("Usage", "Tax")]
 
     for figures in budget_figures(account, budgets_of(account)):
-        expected = plainly(figures.budget, rows, figures.status.start_date, TODAY, "effective_cost")
+        expected = expected_sum(figures.budget, rows, figures.status.start_date, TODAY, "effective_cost")
         assert figures.status.spent == expected, figures.budget.name
 
 
@@ -212,5 +212,5 @@ def test_a_day_of_the_past_knows_no_later_line(account: Account) -> None:
     for figures in budget_figures(account, budgets_of(account), day=day):
         status = figures.status
         assert status.start_date <= day <= status.end_date
-        assert status.spent == plainly(figures.budget, rows, status.start_date, day), figures.budget.name
+        assert status.spent == expected_sum(figures.budget, rows, status.start_date, day), figures.budget.name
         assert max(figures.costs, default=day) <= day

@@ -43,7 +43,7 @@ def payer(acme: Account) -> Account:
     return acme
 
 
-def three(account: Account) -> list[Budget]:
+def create_three_budgets(account: Account) -> list[Budget]:
     return [
         create_budget(account, "Roomy", 5000),
         create_budget(account, "Tight", 300, scope=source_scope("Clouds")),
@@ -52,7 +52,7 @@ def three(account: Account) -> list[Budget]:
 
 
 def test_the_list_says_of_each_budget_where_it_stands_the_worst_first(cast: Cast, payer: Account) -> None:
-    three(payer)
+    create_three_budgets(payer)
 
     page = get_page(signed_in(cast.viewer), PAGE)
 
@@ -67,7 +67,7 @@ def test_the_list_says_of_each_budget_where_it_stands_the_worst_first(cast: Cast
 def test_the_list_narrows_by_status_scope_and_words_and_exports_what_it_shows(
     cast: Cast, payer: Account
 ) -> None:
-    three(payer)
+    create_three_budgets(payer)
     client = signed_in(cast.viewer)
 
     assert "Tight" not in get_page(client, PAGE, status="exceeded")
@@ -111,7 +111,7 @@ def test_a_page_of_an_account_without_data_still_says_what_to_do(cast: Cast, acm
 
 
 def test_a_budgets_page_has_its_burn_up_its_drivers_and_its_past(cast: Cast, payer: Account) -> None:
-    _, tight, _ = three(payer)
+    _, tight, _ = create_three_budgets(payer)
     client = signed_in(cast.viewer)
 
     page = get_page(client, f"{PAGE}{tight.pk}/")
@@ -129,7 +129,7 @@ def test_a_budgets_page_has_its_burn_up_its_drivers_and_its_past(cast: Cast, pay
 
 
 def test_the_explorer_opens_with_the_budgets_days_and_scope(cast: Cast, payer: Account) -> None:
-    _, tight, _ = three(payer)
+    _, tight, _ = create_three_budgets(payer)
     client = signed_in(cast.viewer)
     href = re.search(
         r'href="(/a/acme/cost-explorer/\?[^"]+)">Explore', client.get(f"{PAGE}{tight.pk}/").content.decode()
@@ -144,7 +144,7 @@ def test_the_explorer_opens_with_the_budgets_days_and_scope(cast: Cast, payer: A
 def test_the_overview_brings_the_budgets_at_risk(cast: Cast, payer: Account) -> None:
     client = signed_in(cast.viewer)
     assert "No budgets yet" in get_page(client, f"{PAGE}at-risk/")
-    three(payer)
+    create_three_budgets(payer)
 
     assert f'hx-get="{PAGE}at-risk/"' in client.get("/a/acme/").content.decode()
     page = get_page(client, f"{PAGE}at-risk/")

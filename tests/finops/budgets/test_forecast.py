@@ -29,7 +29,7 @@ def forecast(account: Account, **asked: Any) -> ForecastAnswer:
     return forecast_spend(account, ForecastQuery(**asked))
 
 
-def whole(account: Account, **asked: Any) -> ForecastTotal:
+def only_total(account: Account, **asked: Any) -> ForecastTotal:
     (total,) = forecast(account, **asked).totals
     return total
 
@@ -79,7 +79,7 @@ def test_lines_of_today_count_as_spent_and_a_day_costs_at_least_what_it_has(acme
         acme, [*daily_cost(FIRST, YESTERDAY, 10), cost(date(2026, 3, 20), 4), cost(date(2026, 3, 31), 50)]
     )
 
-    total = whole(acme)
+    total = only_total(acme)
 
     assert [total.actual, total.remaining, total.expected] == [194, 156, 350]
 
@@ -89,7 +89,7 @@ def test_a_budget_and_a_forecast_of_the_same_say_the_same(acme: Account) -> None
     add_source(acme, [*lines, *[cost(date(2026, month, 1), 300) for month in (1, 2, 3)]])
     create_budget(acme, "Everything", 1000)
 
-    total, (status,) = whole(acme), budget_statuses(acme)
+    total, (status,) = only_total(acme), budget_statuses(acme)
 
     assert [total.expected, total.lower, total.upper] == [
         status.forecast,
@@ -127,7 +127,7 @@ def test_groups_have_models_of_their_own_and_say_how_they_add_up(acme: Account) 
 def test_too_little_history_gives_null_and_the_reason(acme: Account) -> None:
     add_source(acme, daily_cost(date(2026, 3, 10), YESTERDAY, 10))
 
-    total = whole(acme)
+    total = only_total(acme)
 
     assert [total.actual, total.remaining, total.expected, total.lower] == [100, None, None, None]
     assert total.reason == "A forecast needs at least 14 days with data; the history has 10 days."
@@ -147,7 +147,7 @@ def test_a_short_history_warns_of_what_it_cannot_know(acme: Account) -> None:
 def test_data_that_ended_long_ago_is_not_forecast(acme: Account) -> None:
     add_source(acme, daily_cost(date(2025, 9, 1), date(2026, 1, 10), 10))
 
-    assert whole(acme).reason == (
+    assert only_total(acme).reason == (
         "The last complete day is 2026-01-10, 69 days ago: too old to forecast from."
     )
 
@@ -168,8 +168,8 @@ def test_filters_and_the_cost_view_decide_what_is_forecast(acme: Account) -> Non
 
     only = [CostFilter(dimension="service", values=["EC2"])]
 
-    assert whole(acme, filters=only).expected == 310
-    assert whole(acme, filters=only, charge_categories=["all"]).expected == 372
+    assert only_total(acme, filters=only).expected == 310
+    assert only_total(acme, filters=only, charge_categories=["all"]).expected == 372
 
 
 def test_a_monthly_fee_is_expected_on_its_day(acme: Account) -> None:
@@ -190,7 +190,7 @@ def test_a_monthly_fee_is_expected_on_its_day(acme: Account) -> None:
 def test_series_add_up_to_the_whole(acme: Account) -> None:
     add_source(acme, [cost(day, 100 + day.day) for day in days(FIRST, YESTERDAY)])
 
-    total = whole(acme, period="year", granularity="month")
+    total = only_total(acme, period="year", granularity="month")
 
     assert list(total.series)[0::11] == ["2026-01-01", "2026-12-01"]
     assert sum(value or Decimal(0) for value in total.series.values()) == total.expected
@@ -210,6 +210,6 @@ def test_an_unknown_dimension_is_named(acme: Account) -> None:
 def test_a_source_that_lags_by_days_leaves_them_to_the_forecast(acme: Account) -> None:
     add_source(acme, daily_cost(FIRST, YESTERDAY - timedelta(days=2), 10))
 
-    total = whole(acme)
+    total = only_total(acme)
 
     assert [total.actual, total.expected] == [170, 310]

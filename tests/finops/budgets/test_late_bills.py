@@ -54,7 +54,7 @@ def weekly(base: int) -> Callable[[date], Decimal]:
     return lambda day: Decimal(base) * (Decimal("0.7") if day.weekday() > 4 else 1) + day.day % 3 * 10
 
 
-def three(shares: dict[date, Decimal]) -> dict[str, Callable[[date], Decimal]]:
+def three_services(shares: dict[date, Decimal]) -> dict[str, Callable[[date], Decimal]]:
     def of(base: int) -> Callable[[date], Decimal]:
         return lambda day: weekly(base)(day) * shares.get(day, Decimal(1))
 
@@ -84,7 +84,7 @@ def by_day(bills: Bills) -> Series:
     return total.series
 
 
-def off(answer: ForecastAnswer, truth: Decimal) -> Decimal:
+def forecast_error(answer: ForecastAnswer, truth: Decimal) -> Decimal:
     (total,) = answer.totals
     assert total.expected is not None
     assert total.lower is not None
@@ -143,7 +143,7 @@ def test_three_services_whose_newest_days_are_at_10_and_55_percent(
     partial = sum((of_day(day) for of_day in late.values() for day in LATE), Decimal(0))
     clause = f"of which {partial:,.2f} USD on 2026-11-19 to 2026-11-20 is incomplete"
     assert clause in spend.summary
-    assert off(expected, truth) < Decimal("0.01")
+    assert forecast_error(expected, truth) < Decimal("0.01")
     assert clause in expected.summary
     assert anomalies.total_anomalies == 0
     assert anomalies.summary == ("'Acme' has no open anomaly; no day is complete from 2026-11-19 on.")
@@ -205,11 +205,11 @@ def test_one_slow_source_does_not_cut_the_actuals_of_the_others(bills: Bills) ->
 
 def test_a_stale_source_with_a_purchase_ahead_is_forecast_of_its_usage(bills: Bills) -> None:
     ahead = line(TODAY + timedelta(days=7), 900, ChargeCategory="Purchase", ChargeFrequency="One-Time")
-    bills.bring("AWS", [*usage(three({}), BEGIN, date(2026, 11, 10)), ahead], on=TODAY)
+    bills.bring("AWS", [*usage(three_services({}), BEGIN, date(2026, 11, 10)), ahead], on=TODAY)
 
     answer = forecast(bills)
 
-    assert off(answer, whole_month(three({})) + 900) < Decimal("0.001")
+    assert forecast_error(answer, whole_month(three_services({})) + 900) < Decimal("0.001")
     with account_scope(bills.account), at(TODAY):
         health = data_health(bills.account)
     assert [each.status for each in health.connections] == ["stale"]
@@ -266,7 +266,7 @@ def test_a_fee_of_every_month_that_is_expected_already_counts_once() -> None:
 
 
 def test_anomalies_say_in_which_days_of_which_source_nobody_looked(bills: Bills) -> None:
-    bills.bring("AWS", usage(three({}), BEGIN, NEWEST), on=TODAY)
+    bills.bring("AWS", usage(three_services({}), BEGIN, NEWEST), on=TODAY)
     bills.bring("Slow SaaS", usage({"Seats": weekly(300)}, BEGIN, date(2026, 11, 14)), on=TODAY)
     bills.source("AWS", settle_days=1)
 
@@ -283,10 +283,10 @@ def test_anomalies_say_in_which_days_of_which_source_nobody_looked(bills: Bills)
 
 
 def test_a_service_that_really_ends_is_a_drop_after_the_settle_time(bills: Bills) -> None:
-    def ended(day: date) -> Decimal:
+    def cost_until_end(day: date) -> Decimal:
         return weekly(2000)(day) if day < date(2026, 11, 14) else Decimal(0)
 
-    bills.bring("AWS", usage({**three({}), "Storage": ended}, BEGIN, NEWEST), on=TODAY)
+    bills.bring("AWS", usage({**three_services({}), "Storage": cost_until_end}, BEGIN, NEWEST), on=TODAY)
 
     with account_scope(bills.account), at(TODAY):
         detect_if_due(bills.account)
@@ -296,13 +296,13 @@ def test_a_service_that_really_ends_is_a_drop_after_the_settle_time(bills: Bills
 
 
 def test_a_budget_says_what_of_it_is_not_final_and_stays_exceeded(bills: Bills) -> None:
-    bills.bring("AWS", usage(three(LATE), BEGIN, NEWEST), on=TODAY)
+    bills.bring("AWS", usage(three_services(LATE), BEGIN, NEWEST), on=TODAY)
     with account_scope(bills.account), at(TODAY):
         create_budget(bills.account, "Small", 1000)
         (status,) = budget_statuses(bills.account)
         answer = list_budgets(bills.account, BudgetsQuery())
 
-    late = sum((of_day(day) for of_day in three(LATE).values() for day in LATE), Decimal(0))
+    late = sum((of_day(day) for of_day in three_services(LATE).values() for day in LATE), Decimal(0))
     assert status.status == "exceeded"
     assert status.not_final == late
     assert (

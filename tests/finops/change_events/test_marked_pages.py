@@ -16,7 +16,7 @@ from finops.allocation.models import CostTag
 from finops.change_events.models import ChangeEvent
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
-from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.world.costs import add_source
 from tests.world.dashboards import create_board, widget
 from tests.world.usage import event, push_events
@@ -64,7 +64,7 @@ DEPLOYMENT, INCIDENT = ("Deployment", "checkout v142"), ("Incident", "Storage is
 
 def test_an_anomaly_has_the_events_of_its_service(cast: Cast, acme: Account) -> None:
     with account_scope(acme):
-        (anomaly,) = look(acme)
+        (anomaly,) = run_detection(acme)
 
     (markers,) = markers_of_charts(cast, f"anomalies/{anomaly.key}/")
 

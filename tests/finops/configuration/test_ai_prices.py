@@ -35,7 +35,7 @@ def apply(account: Account, text: str, *, delete: bool = False) -> int:
 
 
 @pytest.fixture
-def priced(acme: Account) -> Account:
+def account_with_prices(acme: Account) -> Account:
     assert apply(acme, FILE) == 3
     return acme
 
@@ -55,32 +55,32 @@ def test_prices_of_a_file_are_entered_once_and_a_plan_writes_nothing(acme: Accou
     assert AuditEntry.objects.filter(action="ai_price.enter").count() == 3
 
 
-def test_an_export_makes_an_empty_account_equal(cast: Cast, priced: Account) -> None:
-    text = export_configuration(priced, ["ai_prices"])
+def test_an_export_makes_an_empty_account_equal(cast: Cast, account_with_prices: Account) -> None:
+    text = export_configuration(account_with_prices, ["ai_prices"])
 
     assert apply(cast.other_account, text) == 3
     with account_scope(cast.other_account):
         assert export_configuration(cast.other_account, ["ai_prices"]) == text
-    assert lines(priced, text, delete=True) == []
+    assert lines(account_with_prices, text, delete=True) == []
 
 
-def test_a_price_changes_in_place_whatever_its_model_is_called(priced: Account) -> None:
+def test_a_price_changes_in_place_whatever_its_model_is_called(account_with_prices: Account) -> None:
     changed = FILE.replace("2.40", "2.39")
-    assert lines(priced, changed) == [f"change {SONNET} price_per_million"]
+    assert lines(account_with_prices, changed) == [f"change {SONNET} price_per_million"]
     respelled = FILE.replace("Claude Sonnet 4.5, token_type: input, price_per_million: 2.40", "x").replace(
         "{model: x,", "{model: anthropic/claude-sonnet-4-5, token_type: input, price_per_million: 2.4,"
     )
-    assert lines(priced, respelled) == [f"change {SONNET} model"]
+    assert lines(account_with_prices, respelled) == [f"change {SONNET} model"]
 
-    assert apply(priced, changed) == 1
+    assert apply(account_with_prices, changed) == 1
     assert AiPrice.objects.count() == 3
 
 
-def test_what_a_file_leaves_out_is_deleted_only_when_that_is_chosen(priced: Account) -> None:
+def test_what_a_file_leaves_out_is_deleted_only_when_that_is_chosen(account_with_prices: Account) -> None:
     text = "\n".join(FILE.splitlines()[:3]) + "\n"
 
-    assert apply(priced, text) == 0
-    assert apply(priced, text, delete=True) == 2
+    assert apply(account_with_prices, text) == 0
+    assert apply(account_with_prices, text, delete=True) == 2
     assert [row.valid_from for row in AiPrice.objects.all()] == [date(2026, 1, 1)]
 
 

@@ -41,7 +41,7 @@ def add_channel(account: Account, name: str = "Ops") -> None:
 
 
 @pytest.fixture
-def filled(acme: Account) -> Account:
+def account_with_alerts(acme: Account) -> Account:
     add_channel(acme)
     apply_configuration(account=acme, actor=ACTOR, text=FILE)
     return acme
@@ -55,7 +55,7 @@ def plan(account: Account, text: str, *, delete: bool = False) -> list[str]:
     ]
 
 
-def test_they_are_created_and_the_same_file_again_changes_nothing(filled: Account, cast: Cast) -> None:
+def test_they_are_created_and_the_same_file_again_changes_nothing(account_with_alerts: Account, cast: Cast) -> None:
     rows = AlertSubscription.objects.all()
     assert sorted(row.trigger for row in rows) == sorted(
         ["budget", "budget", "anomaly", "anomaly", "digest", "source", "view_change"]
@@ -63,16 +63,16 @@ def test_they_are_created_and_the_same_file_again_changes_nothing(filled: Accoun
     assert [row.trigger for row in rows if row.paused_at] == ["digest"]
     before = fingerprint()
 
-    assert apply_configuration(account=filled, actor=ACTOR, text=FILE, delete=True) == []
+    assert apply_configuration(account=account_with_alerts, actor=ACTOR, text=FILE, delete=True) == []
 
     assert fingerprint() == before
     add_channel(cast.other_account)
-    text = export_configuration(filled)
+    text = export_configuration(account_with_alerts)
     apply_configuration(account=cast.other_account, actor=ACTOR, text=text)
     assert export_configuration(cast.other_account) == text
 
 
-def test_thresholds_impact_and_pause_change_in_place(filled: Account) -> None:
+def test_thresholds_impact_and_pause_change_in_place(account_with_alerts: Account) -> None:
     ids = set(AlertSubscription.objects.values_list("pk", flat=True))
     text = (
         FILE.replace("budget: Everything}", "budget: Everything, thresholds: [50, 90]}")
@@ -80,63 +80,63 @@ def test_thresholds_impact_and_pause_change_in_place(filled: Account) -> None:
         .replace(", paused: true", "")
     )
 
-    assert sorted(plan(filled, text)) == [
+    assert sorted(plan(account_with_alerts, text)) == [
         "change Ops: anomaly, USD minimum_impact",
         "change Ops: budget, Everything, actual thresholds",
         "change Ops: digest, weekly paused",
     ]
-    apply_configuration(account=filled, actor=ACTOR, text=text)
+    apply_configuration(account=account_with_alerts, actor=ACTOR, text=text)
 
     assert set(AlertSubscription.objects.values_list("pk", flat=True)) == ids
-    assert plan(filled, text, delete=True) == []
+    assert plan(account_with_alerts, text, delete=True) == []
 
 
-def test_thresholds_of_several_subscriptions_are_one_entry(filled: Account) -> None:
+def test_thresholds_of_several_subscriptions_are_one_entry(account_with_alerts: Account) -> None:
     draft = SubscriptionDraft(channel="Ops", trigger="budget", budget="Everything", thresholds=[95])
-    create_alert_subscription(account=filled, actor=ACTOR, draft=draft)
+    create_alert_subscription(account=account_with_alerts, actor=ACTOR, draft=draft)
 
-    assert plan(filled, FILE) == ["change Ops: budget, Everything, actual thresholds"]
+    assert plan(account_with_alerts, FILE) == ["change Ops: budget, Everything, actual thresholds"]
     assert (
-        plan(filled, FILE.replace("budget: Everything}", "budget: Everything, thresholds: [80, 95, 100]}"))
+        plan(account_with_alerts, FILE.replace("budget: Everything}", "budget: Everything, thresholds: [80, 95, 100]}"))
         == []
     )
-    apply_configuration(account=filled, actor=ACTOR, text=FILE)
+    apply_configuration(account=account_with_alerts, actor=ACTOR, text=FILE)
 
     (row,) = AlertSubscription.objects.filter(trigger="budget", measure="actual")
     assert row.thresholds == [80, 100]
 
 
-def test_of_one_budget_the_thresholds_that_are_sent_are_exported(filled: Account) -> None:
+def test_of_one_budget_the_thresholds_that_are_sent_are_exported(account_with_alerts: Account) -> None:
     draft = SubscriptionDraft(channel="Ops", trigger="budget", budget="Everything", thresholds=[95])
-    row = create_alert_subscription(account=filled, actor=ACTOR, draft=draft).subscription
+    row = create_alert_subscription(account=account_with_alerts, actor=ACTOR, draft=draft).subscription
     pause_alert_subscription(subscription=row, actor=ACTOR)
 
-    assert plan(filled, FILE, delete=True) == []
+    assert plan(account_with_alerts, FILE, delete=True) == []
 
 
-def test_with_deletion_another_currency_replaces_the_subscription(filled: Account) -> None:
+def test_with_deletion_another_currency_replaces_the_subscription(account_with_alerts: Account) -> None:
     text = FILE.replace("minimum_impact: 50.00, currency: USD", "minimum_impact: 50, currency: EUR")
 
-    assert plan(filled, text, delete=True) == ["create Ops: anomaly, EUR", "delete Ops: anomaly, USD"]
-    apply_configuration(account=filled, actor=ACTOR, text=text, delete=True)
+    assert plan(account_with_alerts, text, delete=True) == ["create Ops: anomaly, EUR", "delete Ops: anomaly, USD"]
+    apply_configuration(account=account_with_alerts, actor=ACTOR, text=text, delete=True)
 
-    assert plan(filled, text, delete=True) == []
+    assert plan(account_with_alerts, text, delete=True) == []
 
 
-def test_a_plan_names_the_alerts_that_go_with_their_budget(filled: Account) -> None:
+def test_a_plan_names_the_alerts_that_go_with_their_budget(account_with_alerts: Account) -> None:
     text = "version: 1\nbudgets: []\n"
 
-    assert plan(filled, text, delete=True) == [
+    assert plan(account_with_alerts, text, delete=True) == [
         "delete Ops: budget, Everything, actual",
         "delete Ops: budget, Everything, forecast",
     ]
-    assert plan(filled, text) == []
+    assert plan(account_with_alerts, text) == []
 
 
-def test_a_channel_must_exist_in_the_account(filled: Account, cast: Cast) -> None:
+def test_a_channel_must_exist_in_the_account(account_with_alerts: Account, cast: Cast) -> None:
     text = "version: 1\nalerts:\n  - {channel: Ops, trigger: source}\n"
 
     with pytest.raises(UserError, match=r"^alerts: channel: 'Ops' does not exist"):
         apply_configuration(account=cast.other_account, actor=ACTOR, text=text)
     with pytest.raises(UserError, match=r"^alerts, entry 1: .*url"):
-        plan_configuration(filled, text.replace("}", ", url: https://hooks.example/x}"))
+        plan_configuration(account_with_alerts, text.replace("}", ", url: https://hooks.example/x}"))

@@ -50,7 +50,7 @@ budgets:
 
 
 @pytest.fixture
-def filled(acme: Account) -> Account:
+def account_with_objects(acme: Account) -> Account:
     team = create_team(account=acme, actor=ACTOR, name="Core", description="Runs it.")
     own_value(team=team, actor=ACTOR, value="core")
     draft = cost_tag_from_yaml(
@@ -70,11 +70,11 @@ def lines(account: Account, text: str, *, delete: bool = False) -> list[str]:
 
 
 def test_an_export_makes_an_empty_account_equal_and_changes_nothing_of_its_own(
-    cast: Cast, filled: Account
+    cast: Cast, account_with_objects: Account
 ) -> None:
-    text = export_configuration(filled)
+    text = export_configuration(account_with_objects)
 
-    assert plan_configuration(filled, text, delete=True) == []
+    assert plan_configuration(account_with_objects, text, delete=True) == []
     changes = apply_configuration(account=cast.other_account, actor=ACTOR, text=text)
 
     assert {each.action for each in changes} == {"create"}
@@ -128,11 +128,11 @@ def test_a_plan_writes_nothing_and_names_what_differs(acme: Account) -> None:
     assert fingerprint() == before
 
 
-def test_rows_that_a_file_leaves_out_stay_unless_deletion_is_asked_for(filled: Account) -> None:
+def test_rows_that_a_file_leaves_out_stay_unless_deletion_is_asked_for(account_with_objects: Account) -> None:
     text = "version: 1\nbudgets:\n  - {name: everything, amount: 5, currency: USD}\n"
 
-    assert lines(filled, text) == ["change budgets everything"]
-    apply_configuration(account=filled, actor=ACTOR, text=text, delete=True)
+    assert lines(account_with_objects, text) == ["change budgets everything"]
+    apply_configuration(account=account_with_objects, actor=ACTOR, text=text, delete=True)
 
     assert [budget.name for budget in Budget.objects.all()] == ["everything"]
     assert Team.objects.count() == 1  # no kind of the file
@@ -234,7 +234,7 @@ def test_each_row_is_audited_as_the_services_do(acme: Account) -> None:
     assert actions >= {"team.create", "team_value.own", "cost_tag.create", "budget.create"}
 
 
-def test_another_accounts_rows_are_neither_exported_nor_named(cast: Cast, filled: Account) -> None:
+def test_another_accounts_rows_are_neither_exported_nor_named(cast: Cast, account_with_objects: Account) -> None:
     with account_scope(cast.other_account):
         exported = yaml.safe_load(export_configuration(cast.other_account))
         with pytest.raises(UserError, match="does not exist") as refusal:
@@ -248,7 +248,7 @@ def test_another_accounts_rows_are_neither_exported_nor_named(cast: Cast, filled
     assert "Nearest" not in refusal.value.message
 
 
-def test_the_command_exports_plans_and_applies(filled: Account, tmp_path: Path) -> None:
+def test_the_command_exports_plans_and_applies(account_with_objects: Account, tmp_path: Path) -> None:
     def run(*arguments: str) -> str:
         out = StringIO()
         call_command("configuration", *arguments, stdout=out)

@@ -19,7 +19,7 @@ from pytest_django import Settings
 from finops.connections.transports import http
 from finops.connections.transports.s3 import S3Bucket, S3Credentials, open_s3
 from tests.finops.connections.azurite import AzureContainer, azurite
-from tests.finops.connections.gcs_emulator import GcsWorld, gcs_emulator
+from tests.finops.connections.gcs_emulator import GcsTestBucket, gcs_emulator
 from tests.finops.connections.replay_server import ReplayServer, Reply, replay_server
 from tests.s3 import KEY, REGION
 
@@ -30,7 +30,7 @@ botocore.session.create_loader = cache(botocore.session.create_loader)
 
 
 @dataclass
-class S3World:
+class S3TestBucket:
     """A bucket of a real S3 server on loopback, and a client to look behind the connector's back."""
 
     endpoint: str
@@ -82,12 +82,12 @@ def moto_server() -> Iterator[str]:
 
 
 @pytest.fixture
-def s3(moto_server: str, settings: Settings, request: pytest.FixtureRequest) -> S3World:
+def s3(moto_server: str, settings: Settings, request: pytest.FixtureRequest) -> S3TestBucket:
     settings.ALERT_ALLOWED_NETWORKS = LOOPBACK
     client = client_of(moto_server)
     name = f"b{abs(hash(request.node.nodeid))}"
     client.create_bucket(Bucket=name)
-    return S3World(moto_server, client, name)
+    return S3TestBucket(moto_server, client, name)
 
 
 @pytest.fixture(scope="session")
@@ -113,13 +113,13 @@ def gcs_server() -> Iterator[str]:
 @pytest.fixture
 def gcs(
     gcs_server: str, replay: ReplayServer, settings: Settings, request: pytest.FixtureRequest
-) -> GcsWorld:
+) -> GcsTestBucket:
     """A bucket; Google's token server is `replay`, which gives everybody a token."""
     settings.CONNECTOR_BASE_URLS = {"google_storage": gcs_server, "google_storage_token": replay.url}
     replay.routes["/token"] = lambda _request: Reply.of_json({"access_token": "token-1"})
-    world = GcsWorld(gcs_server, f"g{abs(hash(request.node.nodeid))}")
-    world.create()
-    return world
+    gcs_bucket = GcsTestBucket(gcs_server, f"g{abs(hash(request.node.nodeid))}")
+    gcs_bucket.create()
+    return gcs_bucket
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def replay(settings: Settings) -> Iterator[ReplayServer]:
 
 
 @pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that the transport would have slept."""
     slept: list[float] = []
     monkeypatch.setattr(http, "sleep", slept.append)

@@ -48,7 +48,7 @@ def key_file() -> str:
 
 
 @dataclass
-class GcsWorld:
+class GcsTestBucket:
     """A bucket of the emulator, and a client to look behind the connector's back."""
 
     url: str

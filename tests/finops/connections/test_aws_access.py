@@ -20,7 +20,7 @@ from finops.connections.aws import AwsBucketConfig, aws_credentials, open_export
 from finops.connections.aws_setup import EXAMPLE_PRINCIPAL, FOCUS_COLUMNS
 from finops.connections.connector import AccessError, SourceUnavailable, with_external_id
 from finops.connections.connectors import connector_of
-from tests.finops.connections.conftest import S3World, client_of
+from tests.finops.connections.conftest import S3TestBucket, client_of
 from tests.receivers import Receiver, http_receiver
 from tests.s3 import KEY, REGION
 
@@ -150,7 +150,7 @@ def test_a_server_without_an_identity_says_so(
         aws_credentials(CONFIG)
 
 
-def test_a_role_reads_the_bucket(s3: S3World, moto_server: str, settings: Settings, monkeypatch: Any) -> None:
+def test_a_role_reads_the_bucket(s3: S3TestBucket, moto_server: str, settings: Settings, monkeypatch: Any) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY)
     settings.AWS_STS_URL = moto_server
@@ -172,7 +172,7 @@ def test_a_role_reads_the_bucket(s3: S3World, moto_server: str, settings: Settin
 
 
 def test_the_servers_own_identity_is_lent_only_where_its_operator_says_so(
-    s3: S3World, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    s3: S3TestBucket, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY)

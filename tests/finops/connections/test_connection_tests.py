@@ -18,7 +18,7 @@ from finops.connections.connectors.bucket_focus import BucketFocus, BucketFocusC
 from finops.connections.services import interactive_calls
 from finops.connections.transports.s3 import S3Bucket
 from tests.cast import ACTOR, Cast, signed_in
-from tests.finops.connections.conftest import S3World
+from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.connections.syncs.endless_sources import endless_server
 from tests.finops.connections.syncs.sync_steps import month_rows
 from tests.pages import text_of
@@ -75,17 +75,17 @@ def ask(cast: Cast, values: dict[str, str], connector: str = "bucket_focus") -> 
 
 
 @pytest.fixture
-def endless() -> Iterator[str]:
+def endless_url() -> Iterator[str]:
     with endless_server("drip") as url:
         yield url
 
 
 def test_an_endpoint_that_never_ends_its_answer_is_ended_and_the_page_says_what_to_do(
-    cast: Cast, settings: Settings, endless: str
+    cast: Cast, settings: Settings, endless_url: str
 ) -> None:
     settings.CONNECTION_TEST_SECONDS = 2.0
     begin = time.monotonic()
-    page = ask(cast, form(endless))
+    page = ask(cast, form(endless_url))
     assert time.monotonic() - begin < 60  # 2 s, on a machine that has nothing else to do
     assert "Passed: Read the pattern" in page
     assert (
@@ -114,7 +114,7 @@ def test_an_endpoint_that_answers_without_end_is_ended_by_its_memory(cast: Cast,
     assert "The test took more than 400 MB of memory and was stopped. Enter a longer prefix" in page
 
 
-def test_a_bucket_that_works_is_tested_to_its_newest_file(cast: Cast, s3: S3World) -> None:
+def test_a_bucket_that_works_is_tested_to_its_newest_file(cast: Cast, s3: S3TestBucket) -> None:
     s3.put("may.csv", month_rows("2026-05", "1"))
     page = ask(cast, form(s3.endpoint, s3.name))
     assert page.startswith("Connection works Passed: Read the pattern Passed: Sign in")
@@ -123,22 +123,22 @@ def test_a_bucket_that_works_is_tested_to_its_newest_file(cast: Cast, s3: S3Worl
 
 
 @pytest.mark.slow
-def test_one_account_has_one_test_at_a_time(cast: Cast, settings: Settings, endless: str) -> None:
+def test_one_account_has_one_test_at_a_time(cast: Cast, settings: Settings, endless_url: str) -> None:
     settings.CONNECTION_TEST_SECONDS = 5.0
     with threads(1) as call:
-        first = call(ask, cast, form(endless))
+        first = call(ask, cast, form(endless_url))
         wait_until(lambda: bool(interactive_calls._running), "the test did not begin", pause=0.05)
-        page = ask(cast, form(endless))
+        page = ask(cast, form(endless_url))
         assert page == "Another test of this account is in progress. Try again when it has finished."
         assert "was stopped" in first.result(60)
     assert not interactive_calls._running
 
 
 def test_a_file_to_map_columns_by_is_fetched_within_the_same_time(
-    cast: Cast, settings: Settings, endless: str
+    cast: Cast, settings: Settings, endless_url: str
 ) -> None:
     settings.CONNECTION_TEST_SECONDS = 1.0
-    values = {key: value for key, value in form(endless).items() if key not in ("name", "interval_minutes")}
+    values = {key: value for key, value in form(endless_url).items() if key not in ("name", "interval_minutes")}
     row = services.create_connection(
         account=cast.account, actor=ACTOR, name="Bills", connector="bucket_focus", values=values
     )

@@ -255,12 +255,12 @@ def _section(connector: Connector[Any]) -> str:
         description = " ".join(
             [*descriptions[-1:], *(["Sealed, never shown again."] if each.name in secrets else [])]
         )
-        lines.append(f"| {title_of(each)} | {_needed(connector, each)} | {_cell(description)} |")
+        lines.append(f"| {title_of(each)} | {_requirement(connector, each)} | {_cell(description)} |")
     lines += ["", *(f"{number}. {step.title}" for number, step in enumerate(steps(connector), 1)), ""]
     return "\n".join(lines)
 
 
-def _needed(connector: Connector[Any], field: msgspec.structs.FieldInfo) -> str:
+def _requirement(connector: Connector[Any], field: msgspec.structs.FieldInfo) -> str:
     condition = requirement_of(field)
     if not condition:
         return "yes" if field.required else ""

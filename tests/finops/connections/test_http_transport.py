@@ -80,16 +80,16 @@ def test_the_credential_goes_in_a_header_and_never_into_the_address(replay: Repl
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 529])
 def test_a_vendor_that_is_busy_or_broken_is_asked_again(
-    replay: ReplayServer, pauses: list[float], status: int
+    replay: ReplayServer, sleeps: list[float], status: int
 ) -> None:
     answer(replay, Reply(status), Reply(status), GOOD)
     assert get(replay).value
     assert len(replay.requests) == 3
-    assert 1.5 <= sum(pauses) <= 3
+    assert 1.5 <= sum(sleeps) <= 3
 
 
 def test_retry_after_is_waited_for_in_seconds_or_until_a_date(
-    replay: ReplayServer, pauses: list[float]
+    replay: ReplayServer, sleeps: list[float]
 ) -> None:
     later = format_datetime(datetime(2026, 3, 20, 12, 0, 30, tzinfo=UTC), usegmt=True)
     answer(
@@ -100,22 +100,22 @@ def test_retry_after_is_waited_for_in_seconds_or_until_a_date(
     )
     with clock.frozen(datetime(2026, 3, 20, 12, 0, 0, tzinfo=UTC)):
         get(replay)
-    assert 37 <= sum(pauses) <= 37 * 1.1 + 0.01
-    assert max(pauses) <= 1.0
+    assert 37 <= sum(sleeps) <= 37 * 1.1 + 0.01
+    assert max(sleeps) <= 1.0
 
 
 def test_a_vendor_that_wants_a_long_pause_gets_it_from_the_schedule(
-    replay: ReplayServer, pauses: list[float]
+    replay: ReplayServer, sleeps: list[float]
 ) -> None:
     answer(replay, Reply(429, headers={"Retry-After": "3600"}))
     error = failure(replay)
     assert isinstance(error, SourceUnavailable)
     assert error.retry_after == 3600
     assert error.message == "Vendor is rate limiting requests. The next sync tries again."
-    assert (len(replay.requests), pauses) == (1, [])
+    assert (len(replay.requests), sleeps) == (1, [])
 
 
-def test_what_stays_broken_ends_after_six_attempts(replay: ReplayServer, pauses: list[float]) -> None:
+def test_what_stays_broken_ends_after_six_attempts(replay: ReplayServer, sleeps: list[float]) -> None:
     answer(replay, Reply(500))
     error = failure(replay)
     assert isinstance(error, SourceUnavailable)
@@ -124,7 +124,7 @@ def test_what_stays_broken_ends_after_six_attempts(replay: ReplayServer, pauses:
 
 
 def test_a_fetch_is_patient_a_listing_less_and_a_check_not_at_all(
-    replay: ReplayServer, pauses: list[float], tmp_path: Path
+    replay: ReplayServer, sleeps: list[float], tmp_path: Path
 ) -> None:
     answer(replay, Reply(500))
     listing = api_of(replay, attempts=http.LISTING_ATTEMPTS)
@@ -138,27 +138,27 @@ def test_a_fetch_is_patient_a_listing_less_and_a_check_not_at_all(
 
 
 @pytest.mark.parametrize("half", [0.0, 0.5])
-def test_half_an_answer_is_asked_for_again(replay: ReplayServer, pauses: list[float], half: float) -> None:
+def test_half_an_answer_is_asked_for_again(replay: ReplayServer, sleeps: list[float], half: float) -> None:
     answer(replay, Reply(body=GOOD.body, cut=half), Reply(body=GOOD.body[:9]), GOOD)
     assert get(replay).value
     assert len(replay.requests) == 3
 
 
-def test_half_a_compressed_answer_is_asked_for_again(replay: ReplayServer, pauses: list[float]) -> None:
+def test_half_a_compressed_answer_is_asked_for_again(replay: ReplayServer, sleeps: list[float]) -> None:
     squeezed = GOOD.compressed()
     answer(replay, Reply(200, squeezed.body[:-6], squeezed.headers), squeezed)
     assert get(replay).value
     assert len(replay.requests) == 2
 
 
-def test_a_canceled_sync_does_not_wait_to_the_end(replay: ReplayServer, pauses: list[float]) -> None:
+def test_a_canceled_sync_does_not_wait_to_the_end(replay: ReplayServer, sleeps: list[float]) -> None:
     def progress(_bytes: int) -> None:
         raise SyncCancellation
 
     answer(replay, Reply(429, headers={"Retry-After": "60"}))
     with pytest.raises(SyncCancellation):
         api_of(replay, progress=progress).get("/v1/costs", [], Page)
-    assert pauses == []
+    assert sleeps == []
 
 
 def test_a_wrong_key_says_how_to_make_a_new_one(replay: ReplayServer) -> None:
@@ -276,7 +276,7 @@ def test_endless_paging_ends(replay: ReplayServer, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_file_is_streamed_to_the_disk_and_again_when_it_broke_off(
-    replay: ReplayServer, pauses: list[float], tmp_path: Path
+    replay: ReplayServer, sleeps: list[float], tmp_path: Path
 ) -> None:
     text = b"BilledCost\n" + b"1.25\n" * 200_000
     answer(replay, Reply(body=text, cut=0.7), Reply(body=text).compressed())

@@ -121,7 +121,7 @@ def _is_refused(href: str) -> bool:
     return path.startswith("/a/") and resolve(path).url_name not in reach.PAGES
 
 
-def shown(answer: Any, pair: Pair) -> str:
+def page_text(answer: Any, pair: Pair) -> str:
     """The words of the page's heading and content, whatever stands around them."""
     body = body_of(answer)
     content = re.search(r'<div class="page-header">.*?</main>|<main.*?</main>', body, re.S)
@@ -146,7 +146,7 @@ def shown(answer: Any, pair: Pair) -> str:
     return " ".join(text.split())
 
 
-def same(limited: str, whole: str) -> None:
+def assert_same_text(limited: str, whole: str) -> None:
     """Raises AssertionError that shows where they part."""
     if limited == whole:
         return

@@ -30,7 +30,7 @@ from finops.lib.cost_access import cost_access
 from mcpserver.registry import registry
 from tests.cast import signed_in
 from tests.examples import examples
-from tests.finops.cost_access.comparing import answer_text, own_rows, plain, same, shown
+from tests.finops.cost_access.comparing import answer_text, own_rows, plain, assert_same_text, page_text
 from tests.finops.cost_access.questions import PAGES, QUESTIONS
 from tests.isolation.walk import account_routes, fill
 from tests.world.cost_access import LAST, Pair
@@ -205,14 +205,14 @@ def test_any_bill_within_any_limit_answers_as_the_bill_of_those_lines(
             limited, expected = (
                 answer_text(key, tool, dict(arguments)) for key in (pair.limited_key, pair.inside_key)
             )
-            same(plain(limited, pair), plain(expected, pair))
+            assert_same_text(plain(limited, pair), plain(expected, pair))
         client = signed_in(pair.reader)
         for route, query in zip(pages, queries, strict=True):
             limited, expected = (
                 _page(client, fill(route, account.slug, _values(account, route.arguments)) + query, pair)
                 for account in (pair.whole, pair.inside)
             )
-            same(limited, expected)
+            assert_same_text(limited, expected)
 
 
 scopes = st.dictionaries(
@@ -261,4 +261,4 @@ def _values(account: Account, names: Sequence[str]) -> dict[str, object]:
 
 def _page(client: Any, url: str, pair: Pair) -> str:
     answer = client.get(url)
-    return f"{answer.status_code} {shown(answer, pair)}"
+    return f"{answer.status_code} {page_text(answer, pair)}"

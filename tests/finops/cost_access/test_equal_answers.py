@@ -16,7 +16,7 @@ from finops.cost_access import reach
 from finops.lib.cost_access import REFUSED
 from mcpserver.registry import Tool, registry
 from tests.cast import signed_in
-from tests.finops.cost_access.comparing import answer_text, plain, same
+from tests.finops.cost_access.comparing import answer_text, plain, assert_same_text
 from tests.finops.cost_access.questions import QUESTIONS
 from tests.isolation.walk import account_routes
 from tests.mcpserver.mcp_client import McpClient
@@ -34,7 +34,7 @@ def test_a_tool_answers_as_without_the_other_lines_or_is_refused(pair: Pair, too
             assert limited == f"{REFUSED} {reach.instead_of(tool.name)}".strip()
             continue
         expected = answer_text(pair.inside_key, tool, dict(arguments))
-        same(plain(limited, pair), plain(expected, pair))
+        assert_same_text(plain(limited, pair), plain(expected, pair))
         if limited.startswith("{"):
             assert json.loads(limited)["summary"].startswith(f"Cost access is limited to '{LIMIT}'.")
 

@@ -15,7 +15,7 @@ from finops.cost_access import reach
 from finops.dashboards.models import Widget
 from finops.dashboards.widgets import CATALOGUE
 from tests.cast import signed_in
-from tests.finops.cost_access.comparing import body_of, refused_links, refused_options, same, shown, url_of
+from tests.finops.cost_access.comparing import body_of, refused_links, refused_options, assert_same_text, page_text, url_of
 from tests.finops.cost_access.questions import PAGES
 from tests.isolation.walk import Route, account_routes
 from tests.pages import text_of
@@ -53,7 +53,7 @@ def test_a_page_shows_what_it_shows_without_the_other_lines_or_is_refused(pair: 
     for question in PAGES[route.name]:
         answer, expected = client.get(limited + question), client.get(whole + question)
         assert answer.status_code == expected.status_code, question
-        same(shown(answer, pair), shown(expected, pair))
+        assert_same_text(page_text(answer, pair), page_text(expected, pair))
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.name in LINKING], ids=str)
@@ -78,7 +78,7 @@ def test_every_widget_shows_what_it_shows_without_the_other_lines(pair: Pair) ->
             if kind == "anomalies":
                 assert "not available with limited cost access" in text_of(answer)
                 continue
-            same(shown(answer, pair), shown(expected, pair))
+            assert_same_text(page_text(answer, pair), page_text(expected, pair))
 
 
 def test_no_page_of_a_limited_member_changes_anything(pair: Pair) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from finops.cost_access import reach
 from finops.lib.cost_access import REFUSED
 from mcpserver.registry import registry
-from tests.finops.cost_access.comparing import plain, same
+from tests.finops.cost_access.comparing import plain, assert_same_text
 from tests.mcpserver.mcp_client import McpClient
 from tests.world.cost_access import LIMIT, SECRET, Pair
 from tests.world.cost_access_settings import BOARD
@@ -23,7 +23,7 @@ def test_resources_are_those_without_the_other_lines(pair: Pair) -> None:
         limited, expected = (
             each.result("resources/read", {"uri": uri})["contents"][0]["text"] for each in (mcp_client, other)
         )
-        same(plain(limited, pair), plain(expected, pair))
+        assert_same_text(plain(limited, pair), plain(expected, pair))
         if uri.startswith("finops://") and "glossary" not in uri:
             assert "Cost access is limited to" in limited[:200]
     problem = mcp_client.error("resources/read", {"uri": f"finops://budgets/{quote(SECRET)}%20budget"})

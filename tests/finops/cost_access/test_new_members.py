@@ -100,12 +100,12 @@ def test_an_admin_chooses_it_in_the_providers_form(cast: Cast, limit: CostAccess
     assert not CostAccessAssignment.objects.unscoped().exists()
 
 
-def leave_and_come_back(scim: Scim, ann: dict[str, str]) -> None:
+def deactivate_and_reactivate(scim: Scim, ann: dict[str, str]) -> None:
     for active in (False, True):
         scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": active})
 
 
-def give(cast: Cast, email: str, limit: CostAccessLimit | None) -> None:
+def set_limit(cast: Cast, email: str, limit: CostAccessLimit | None) -> None:
     membership = Membership.objects.select_related("account").get(account=cast.account, user__email=email)
     limit_member(membership=membership, limit=limit, actor=ACTOR)
 
@@ -116,13 +116,13 @@ def test_who_comes_back_has_the_limit_of_before_with_or_without_one_of_the_provi
     """Else a limited member whom the provider takes out and puts back sees all cost."""
     scim, limits = create_scim(cast.account), []
     ann = scim.create_user("ann")
-    give(cast, "ann@example.com", limit)
-    leave_and_come_back(scim, ann)
+    set_limit(cast, "ann@example.com", limit)
+    deactivate_and_reactivate(scim, ann)
     limits.append(limit_of(cast, "ann@example.com"))
     filters = [[CostFilter(dimension="service", values=["S3"])]]
     wide = create_limit(account=cast.account, actor=ACTOR, name="Wide", alternatives=filters)
     save_provider(provider=scim.provider, actor=ACTOR, limit=str(wide.pk))
-    leave_and_come_back(scim, ann)
+    deactivate_and_reactivate(scim, ann)
     limits.append(limit_of(cast, "ann@example.com"))
 
     assert limits == ["Core", "Core"]
@@ -136,7 +136,7 @@ def test_whom_an_admin_removed_signs_in_again_with_her_limit(cast: Cast, limit: 
     provider = create_scim(cast.account).provider
     claims = Claims("ann", "ann@example.com", True, "Ann", groups=[])
     person_of(provider=provider, claims=claims)
-    give(cast, "ann@example.com", limit)
+    set_limit(cast, "ann@example.com", limit)
     remove_member(membership=Membership.objects.get(user__email="ann@example.com"), actor=ACTOR)
 
     person_of(provider=provider, claims=claims)
@@ -147,12 +147,12 @@ def test_whom_an_admin_removed_signs_in_again_with_her_limit(cast: Cast, limit: 
 def test_a_limit_that_was_lifted_or_deleted_does_not_come_back(cast: Cast, limit: CostAccessLimit) -> None:
     scim, limits = create_scim(cast.account), []
     ann = scim.create_user("ann")
-    give(cast, "ann@example.com", limit)
-    leave_and_come_back(scim, ann)
-    give(cast, "ann@example.com", None)
-    leave_and_come_back(scim, ann)
+    set_limit(cast, "ann@example.com", limit)
+    deactivate_and_reactivate(scim, ann)
+    set_limit(cast, "ann@example.com", None)
+    deactivate_and_reactivate(scim, ann)
     limits.append(limit_of(cast, "ann@example.com"))
-    give(cast, "ann@example.com", limit)
+    set_limit(cast, "ann@example.com", limit)
     scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": False})
     delete_limit(limit=limit, actor=ACTOR)
     scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": True})
@@ -172,7 +172,7 @@ def test_keys_that_she_created_before_get_the_limit_that_she_comes_back_with(
         account=cast.account, actor=Actor.of_user(person), name="Notebook", scope="read"
     )
     save_provider(provider=scim.provider, actor=ACTOR, limit=str(limit.pk))
-    leave_and_come_back(scim, ann)
+    deactivate_and_reactivate(scim, ann)
 
     with account_scope(cast.account):
         assert CostAccessAssignment.objects.get(key=key).limit == limit
@@ -189,7 +189,7 @@ def test_alerts_are_mailed_to_no_limited_member_and_not_to_her_who_left(
         )
     for step in ("none", "limited", "left", "back", "lifted"):
         if step in ("limited", "lifted"):
-            give(cast, "ann@example.com", limit if step == "limited" else None)
+            set_limit(cast, "ann@example.com", limit if step == "limited" else None)
         if step in ("left", "back"):
             scim.patch(f"Users/{ann['id']}", {"op": "replace", "path": "active", "value": step == "back"})
         limits.append(bool(recipients(cast.account, ["ann@example.com"]).allowed))

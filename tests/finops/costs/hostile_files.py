@@ -54,14 +54,14 @@ def read(path: str) -> None:
     file.with_name("cost").write_text(json.dumps({"message": message, "rows": rows, "peak": peak}))
 
 
-def same(value: str, rows: int = ROWS) -> pa.Array:
+def constant_column(value: str, rows: int = ROWS) -> pa.Array:
     """A column that has one value in every row, and holds it once."""
     return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([value]))
 
 
 def as_parquet(columns: Mapping[str, pa.Array], rows: int = ROWS, **options: Any) -> bytes:
     """A bill of so many rows, with these columns beside or instead of the usual ones."""
-    usual = {name: same(value, rows) for name, value in ROW.items()}
+    usual = {name: constant_column(value, rows) for name, value in ROW.items()}
     file = io.BytesIO()
     settings = {"compression": "zstd", "store_schema": False, "write_statistics": False, **options}
     pq.write_table(pa.table({**usual, **columns}), file, **settings)

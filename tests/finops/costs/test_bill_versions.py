@@ -28,7 +28,7 @@ def acme(cast: Cast) -> Iterator[Account]:
 
 
 @pytest.fixture
-def restated(acme: Account) -> CostSource:
+def restated_source(acme: Account) -> CostSource:
     """May with a line that stays, one that is changed, one that goes and one that comes, in two currencies."""
     source = add_source(
         acme,
@@ -52,7 +52,7 @@ def restated(acme: Account) -> CostSource:
     return source
 
 
-def test_lines_added_gone_and_changed_add_up_to_the_difference(acme: Account, restated: CostSource) -> None:
+def test_lines_added_gone_and_changed_add_up_to_the_difference(acme: Account, restated_source: CostSource) -> None:
     answer = compare_bill_versions(acme, BillVersionsQuery(month="2026-05"))
 
     (total,) = [each for each in answer.totals if each.currency == "USD"]
@@ -69,12 +69,12 @@ def test_lines_added_gone_and_changed_add_up_to_the_difference(acme: Account, re
     assert "1 line added, 1 gone, 1 changed" in answer.summary
 
 
-def test_without_a_month_it_is_the_newest_one_that_was_restated(acme: Account, restated: CostSource) -> None:
+def test_without_a_month_it_is_the_newest_one_that_was_restated(acme: Account, restated_source: CostSource) -> None:
     assert compare_bill_versions(acme, BillVersionsQuery()).month == "2026-05"
 
 
 def test_a_source_that_was_imported_once_is_left_out_and_the_first_sentence_says_so(
-    acme: Account, restated: CostSource
+    acme: Account, restated_source: CostSource
 ) -> None:
     add_source(acme, [cost(MAY, 100, service="Other")], name="Second")
 
@@ -94,14 +94,14 @@ def test_without_a_replaced_version_it_says_why(acme: Account) -> None:
     assert "not imported again in the last 14 days" in answer.summary
 
 
-def test_another_account_has_none_of_it(cast: Cast, restated: CostSource) -> None:
+def test_another_account_has_none_of_it(cast: Cast, restated_source: CostSource) -> None:
     with account_scope(cast.other_account):
         answer = compare_bill_versions(cast.other_account, BillVersionsQuery(month="2026-05"))
 
     assert (answer.totals, answer.lines) == ([], [])
 
 
-def test_a_viewer_reads_the_lines_that_an_import_changed(cast: Cast, restated: CostSource) -> None:
+def test_a_viewer_reads_the_lines_that_an_import_changed(cast: Cast, restated_source: CostSource) -> None:
     client = signed_in(cast.viewer)
 
     page = text_of(client.get(URL))
@@ -111,7 +111,7 @@ def test_a_viewer_reads_the_lines_that_an_import_changed(cast: Cast, restated: C
     assert client.get(URL, {"month": "2026-05"}).status_code == 200
 
 
-def test_the_csv_of_versions_has_every_changed_line(cast: Cast, restated: CostSource) -> None:
+def test_the_csv_of_versions_has_every_changed_line(cast: Cast, restated_source: CostSource) -> None:
     answer = signed_in(cast.viewer).get(URL, {"month": "2026-05", "format": "csv"})
 
     rows = list(csv.DictReader(b"".join(answer).decode().splitlines()))
@@ -119,7 +119,7 @@ def test_the_csv_of_versions_has_every_changed_line(cast: Cast, restated: CostSo
     assert changes == {"Storage": Decimal("1.000000000000000002"), "Mail": -3, "Refund": -1}
 
 
-def test_a_page_about_no_month_says_what_to_write(cast: Cast, restated: CostSource) -> None:
+def test_a_page_about_no_month_says_what_to_write(cast: Cast, restated_source: CostSource) -> None:
     answer = signed_in(cast.viewer).get(URL, {"month": "May"})
 
     assert answer.status_code == 422

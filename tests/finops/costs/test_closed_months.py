@@ -38,7 +38,7 @@ def sums() -> set[tuple[str, Decimal, Decimal, Decimal, Decimal]]:
     }
 
 
-def may(cast: Cast, basis: str = "billed") -> str:
+def summary_of_may(cast: Cast, basis: str = "billed") -> str:
     query = SpendQuery(start_date=MAY, end_date=date(2026, 5, 31), basis=basis)  # type: ignore[arg-type]
     return query_spend(cast.account, query).summary
 
@@ -54,7 +54,7 @@ def test_a_closed_month_stays_and_what_restates_it_is_said(
         admin.post("/a/acme/invoices/closed-months/close/", {"month": "2026-05", "note": "Books of May"})
         eur = "EUR", Decimal("1.5"), Decimal("1.5"), Decimal("1.25"), Decimal("1.25")
         assert sums() == {("USD", Decimal(10), Decimal(10), Decimal(9), Decimal(9)), eur}
-        assert "closed" not in may(cast)
+        assert "closed" not in summary_of_may(cast)
 
         job = import_bill(cast, source, bill(tmp_path, "22.34", "8"))
         assert ("2026-05 is closed and keeps its figures; this import restates it by +12.34 USD billed.") in (
@@ -62,8 +62,8 @@ def test_a_closed_month_stays_and_what_restates_it_is_said(
         )
         assert sums() == {("USD", Decimal(10), Decimal("22.34"), Decimal(9), Decimal(8)), eur}
         clause = "2026-05 was closed and restated since: {} in the account"
-        assert clause.format("+12.34 USD") in may(cast).partition(". ")[0]
-        assert clause.format("-1.00 USD") in may(cast, "amortized")
+        assert clause.format("+12.34 USD") in summary_of_may(cast).partition(". ")[0]
+        assert clause.format("-1.00 USD") in summary_of_may(cast, "amortized")
         explorer = viewer.get("/a/acme/cost-explorer/?start_date=2026-05-01&end_date=2026-05-31&basis=billed")
         assert reader_text(clause.format("+12.34 USD")) in explorer.content.decode()
         june = SpendQuery(start_date=date(2026, 6, 1), end_date=date(2026, 6, 30))
@@ -76,7 +76,7 @@ def test_a_closed_month_stays_and_what_restates_it_is_said(
         assert "Reopen" not in page
 
         import_bill(cast, source, bill(tmp_path, "10"))
-        assert "restated" not in may(cast)
+        assert "restated" not in summary_of_may(cast)
         services.delete_cost_source(source=source, actor=cast.actor)
         assert {row[2] for row in sums()} == {Decimal(0)}
 

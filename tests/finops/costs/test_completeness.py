@@ -41,7 +41,7 @@ def load_at(account: Account, today: date = TODAY) -> Sources:
         return load_sources(account)
 
 
-def of(sources: Sources, name: str) -> SourceDays:
+def coverage_of(sources: Sources, name: str) -> SourceDays:
     return next(
         sources.coverage.days_of[source] for source, each in sources.health.items() if each.name == name
     )
@@ -147,7 +147,7 @@ def test_the_newest_days_are_left_out_until_the_provider_says_they_are_there(bil
     sources = load_at(bills.account)
 
     assert sources.coverage.complete_through == ago(3)
-    assert (of(sources, "AWS").settle_days, of(sources, "AWS").settle_from) == (3, "documented")
+    assert (coverage_of(sources, "AWS").settle_days, coverage_of(sources, "AWS").settle_from) == (3, "documented")
     assert sources.health[next(iter(sources.health))].reason == (
         "Cost lines up to 2026-11-20, complete through 2026-11-18."
     )
@@ -159,7 +159,7 @@ def test_a_partial_day_is_found_though_the_account_says_that_days_settle_at_once
 
     sources = load_at(bills.account)
 
-    assert of(sources, "AWS").partial == set(LATE)
+    assert coverage_of(sources, "AWS").partial == set(LATE)
     assert sources.coverage.complete_through == NEWEST - timedelta(days=2)
     (health,) = sources.health.values()
     assert health.status == "partial"
@@ -174,7 +174,7 @@ def test_the_account_says_when_a_source_settles(bills: Bills) -> None:
     bills.source("AWS", settle_days=5)
 
     assert load_at(bills.account).coverage.complete_through == ago(5)
-    assert of(load_at(bills.account), "AWS").settle_from == "account"
+    assert coverage_of(load_at(bills.account), "AWS").settle_from == "account"
 
 
 def test_a_settle_time_is_learnt_of_imports_day_by_day(bills: Bills) -> None:
@@ -187,7 +187,7 @@ def test_a_settle_time_is_learnt_of_imports_day_by_day(bills: Bills) -> None:
 
     sources = load_at(bills.account)
 
-    assert (of(sources, "AWS").settle_days, of(sources, "AWS").settle_from) == (2, "learnt")
+    assert (coverage_of(sources, "AWS").settle_days, coverage_of(sources, "AWS").settle_from) == (2, "learnt")
     assert sources.coverage.complete_through == ago(2)
 
 
@@ -230,7 +230,7 @@ def test_a_source_that_is_invoiced_by_the_month_covers_the_month(bills: Bills) -
 
     sources = load_at(bills.account)
 
-    assert of(sources, "SaaS").is_billed_monthly
+    assert coverage_of(sources, "SaaS").is_billed_monthly
     assert sources.coverage.complete_through == NEWEST
     assert sources.coverage.days_with_data(sources.coverage.covered[-1]) >= 20
     assert {each.status for each in sources.health.values()} == {"healthy"}
@@ -266,7 +266,7 @@ def test_two_currencies_are_each_looked_at_alone(bills: Bills) -> None:
     bills.bring("AWS", lines, on=TODAY)
     bills.source("AWS", settle_days=0)
 
-    assert of(load_at(bills.account), "AWS").partial == set(LATE)
+    assert coverage_of(load_at(bills.account), "AWS").partial == set(LATE)
 
 
 # What answers say
@@ -312,11 +312,11 @@ def test_a_stale_source_with_a_purchase_ahead_is_not_a_saving(bills: Bills) -> N
 
 
 def test_sources_of_different_lateness_compare_their_own_days(bills: Bills) -> None:
-    def growing(day: date) -> Decimal:
+    def growing_cost(day: date) -> Decimal:
         return Decimal(100 if day < date(2026, 11, 1) else 110)
 
-    bills.bring("AWS", usage({"Compute": growing}, BEGIN, NEWEST), on=TODAY)
-    bills.bring("Slow SaaS", usage({"Seats": growing}, BEGIN, date(2026, 11, 15)), on=TODAY)
+    bills.bring("AWS", usage({"Compute": growing_cost}, BEGIN, NEWEST), on=TODAY)
+    bills.bring("Slow SaaS", usage({"Seats": growing_cost}, BEGIN, date(2026, 11, 15)), on=TODAY)
     bills.source("AWS", settle_days=1)
     bills.source("Slow SaaS", settle_days=1)
     query = SpendQuery(period="month_to_date", compare_to="previous_period", group_by=["source"])

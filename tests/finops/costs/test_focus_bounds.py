@@ -14,7 +14,7 @@ import pytest
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.lib.errors import UserError
 from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
-from tests.finops.costs.hostile_files import ROWS, as_parquet, read_in_child, same
+from tests.finops.costs.hostile_files import ROWS, as_parquet, read_in_child, constant_column
 
 BOUND = 800 * 2**20
 LONG = "x" * 65_536
@@ -28,7 +28,7 @@ def tag_map(pairs: int, value: str) -> pa.Array:
         pa.array([f"k{place}" for place in range(pairs)]),
     )
     offsets = pa.array(range(0, count + 1, pairs), pa.int32())
-    return pa.MapArray.from_arrays(offsets, keys.cast(pa.string()), same(value, count))
+    return pa.MapArray.from_arrays(offsets, keys.cast(pa.string()), constant_column(value, count))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def tag_map(pairs: int, value: str) -> pa.Array:
     ],
 )
 def test_a_value_of_64_kb_in_65536_rows_is_refused_before_it_is_decoded(column: str, problem: str) -> None:
-    data = as_parquet({column: same(LONG)})
+    data = as_parquet({column: constant_column(LONG)})
     assert len(data) < 10_000
     cost = read_in_child(data)
     assert problem in cost.message

@@ -112,7 +112,7 @@ def columns_in(file: Mapping[str, str]) -> dict[str, str]:
     return columns
 
 
-def as_read(name: str, text: str) -> Any:
+def expected_value(name: str, text: str) -> Any:
     """What a cell of a column means, by the types of the FOCUS model."""
     if text in reference_model.NOTHING:
         return None
@@ -130,7 +130,7 @@ def as_read(name: str, text: str) -> Any:
 
 def compare_rows(read: FocusRead, rows: list[dict[str, str]]) -> None:
     columns = columns_in(rows[0])
-    expected = [{columns[name]: as_read(name, row[name]) for name in columns} for row in rows]
+    expected = [{columns[name]: expected_value(name, row[name]) for name in columns} for row in rows]
     actual = [{column: row[column] for column in columns.values()} for row in read.rows]
     # Rows come by billing month, and in the file's order within one.
     expected.sort(key=lambda row: row["billing_period_start"].replace(day=1))

@@ -23,7 +23,7 @@ from finops.lib import child_process
 from finops.lib.child_process import ChildOutcome
 from tests.finops.costs import hostile_files
 from tests.finops.costs.focus_reader import ROW, as_csv
-from tests.finops.costs.hostile_files import as_parquet, same
+from tests.finops.costs.hostile_files import as_parquet, constant_column
 
 pytestmark = pytest.mark.soak
 FILES: Final = 200 if os.environ.get("SOAK") else 5
@@ -64,19 +64,19 @@ def parquet(random: Random) -> bytes:
     rows = random.choice([1, 7, 1_000, 65_536])
     columns: dict[str, pa.Array] = {}
     for column in random.sample(COLUMNS, random.randint(0, 3)):
-        columns[column] = same("x" * random.choice([0, 5, 3_000, 65_536, 2_000_000]), rows)
+        columns[column] = constant_column("x" * random.choice([0, 5, 3_000, 65_536, 2_000_000]), rows)
     if rows <= 1_000:
         type_, value = nested_type(random)
         columns[random.choice(COLUMNS)] = pa.array([value() for _ in range(rows)], type_)
     if random.random() < 0.2:
-        columns |= {f"x_{place}": same("a", rows) for place in range(random.choice([300, 2_500]))}
+        columns |= {f"x_{place}": constant_column("a", rows) for place in range(random.choice([300, 2_500]))}
     data = as_parquet(columns, rows, store_schema=random.random() < 0.5)
     if random.random() < 0.1:
-        data = twice(random.choice(COLUMNS))
+        data = parquet_with_column_twice(random.choice(COLUMNS))
     return with_altered_count(random, data) if random.random() < 0.7 else data
 
 
-def twice(column: str) -> bytes:
+def parquet_with_column_twice(column: str) -> bytes:
     names = [*ROW, column]
     file = io.BytesIO()
     pq.write_table(pa.table([pa.array([ROW.get(name, "1")]) for name in names], names=names), file)

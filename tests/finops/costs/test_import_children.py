@@ -52,11 +52,11 @@ def take_much_memory_at_once() -> None:
         os._exit(7)
 
 
-def die() -> None:
+def crash() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def wait_for_ever() -> None:
+def wait_forever() -> None:
     signal.pause()
 
 
@@ -72,7 +72,7 @@ def test_a_command_imports_in_a_child_too_and_tries_again_where_that_dies(
     path.write_bytes(as_csv({}))
     command = ("import_focus", "--account", cast.account.slug, "--source", source.name, str(path))
     with monkeypatch.context() as patched:
-        endings = endings_of_children(patched, "die")
+        endings = endings_of_children(patched, "crash")
         with pytest.raises(CommandError, match=r"ended unexpectedly three times, .* \(signal 11\)"):
             call_command(*command)
         assert len(endings) == 3
@@ -104,12 +104,12 @@ def endings_of_children(
     endings: list[child_process.ChildResult] = []
     real = child_process.run
 
-    def replaced(path: str, *arguments: Any, **options: Any) -> child_process.ChildResult:
+    def run_child(path: str, *arguments: Any, **options: Any) -> child_process.ChildResult:
         path, arguments = (f"{__name__}.{function}", ()) if function else (path, arguments)
         endings.append(real(path, *arguments, **options))
         return endings[-1]
 
-    monkeypatch.setattr(child_process, "run", replaced)
+    monkeypatch.setattr(child_process, "run", run_child)
     return endings
 
 
@@ -118,7 +118,7 @@ def test_an_import_whose_child_dies_is_retried_twice_and_then_failed_with_a_sent
 ) -> None:
     job = queue_import(cast, source, as_csv({}))
     with monkeypatch.context() as patched:
-        endings = endings_of_children(patched, "die")
+        endings = endings_of_children(patched, "crash")
         assert run(job).status == "running"
         for _ in range(4):
             run(job)
@@ -136,7 +136,7 @@ def test_an_import_whose_child_hangs_is_canceled_from_outside(
 ) -> None:
     monkeypatch.setattr(claims, "CANCEL_GRACE_PERIOD", timedelta(0))
     job = queue_import(cast, source, as_csv({}))
-    endings = endings_of_children(monkeypatch, "wait_for_ever")
+    endings = endings_of_children(monkeypatch, "wait_forever")
 
     def cancel() -> None:
         rows = CostImport.objects.unscoped().filter(pk=job.pk)
@@ -156,7 +156,7 @@ def test_an_import_whose_child_hangs_fails_when_its_time_is_over(
     cast: Cast, source: CostSource, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.JOB_MAX_SECONDS = 0
-    endings_of_children(monkeypatch, "wait_for_ever")
+    endings_of_children(monkeypatch, "wait_forever")
 
     job = run(queue_import(cast, source, as_csv({})))
 

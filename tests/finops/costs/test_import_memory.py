@@ -129,11 +129,11 @@ def test_a_look_at_the_first_rows_neither_waits_nor_reads_the_rest(
     waits: list[bool] = []
     acquire = threading.Semaphore.acquire
 
-    def counted(self: threading.Semaphore, *arguments: Any, **options: Any) -> bool:
+    def record_acquire(self: threading.Semaphore, *arguments: Any, **options: Any) -> bool:
         waits.append(acquire(self, *arguments, **options))
         return waits[-1]
 
-    monkeypatch.setattr(threading.Semaphore, "acquire", counted)
+    monkeypatch.setattr(threading.Semaphore, "acquire", record_acquire)
     path = tmp_path / "file"
     path.write_bytes(pack(focus_csv()))
     batches = open_table(FocusFile(path, "file")).batches([0], [])

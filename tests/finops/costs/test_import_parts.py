@@ -114,11 +114,11 @@ def test_small_imports_one_file_and_files_of_several_formats_are_read_in_one_pie
     plans: list[object] = []
     plan = import_parts.plan
 
-    def watched(job: CostImport) -> import_parts.PartPlan | None:
+    def record_plan(job: CostImport) -> import_parts.PartPlan | None:
         plans.append(plan(job))
         return plan(job)
 
-    monkeypatch.setattr(import_parts, "plan", watched)
+    monkeypatch.setattr(import_parts, "plan", record_plan)
     paths = write(tmp_path, BILLS)
     settings.IMPORT_PART_BYTES = sum(path.stat().st_size for path in paths)
     import_bill(cast, source, *paths)

@@ -33,10 +33,10 @@ CORRECTION = line("2026-09", 12, "-1", charge_class="Correction", charged="2026-
 def import_upload(cast: Cast, source: CostSource, *lines: Any, run: bool = True) -> CostImport:
     upload = SimpleUploadedFile("bill.csv", bill(*lines).encode())
     job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
-    return ran(job) if run else job
+    return run_and_reload(job) if run else job
 
 
-def ran(job: CostImport) -> CostImport:
+def run_and_reload(job: CostImport) -> CostImport:
     services.run_import(job.pk)
     job.refresh_from_db()
     return job
@@ -98,7 +98,7 @@ def test_a_waiting_import_is_done_when_somebody_confirms_it(cast: Cast, source: 
     import_upload(cast, source, SEPTEMBER)
     job = import_upload(cast, source, month_of("2026-09", "5"))
     services.confirm_import(job=job, actor=cast.actor)
-    assert (ran(job).status, total(cast.account)) == ("done", Decimal(150))
+    assert (run_and_reload(job).status, total(cast.account)) == ("done", Decimal(150))
     assert not Path(job.files[0]["path"]).exists()
     assert "cost_import.confirm" in AuditEntry.objects.values_list("action", flat=True)
     with pytest.raises(UserError, match="no longer needs review: it is done"):
@@ -111,10 +111,10 @@ def test_a_confirmed_import_waits_again_when_the_source_has_changed(cast: Cast, 
     later = import_upload(cast, source, month_of("2026-09", "15"))  # nothing blocks it
     assert (later.status, total(cast.account)) == ("done", Decimal(450))
     services.confirm_import(job=job, actor=cast.actor)
-    assert (ran(job).status, total(cast.account)) == ("waiting", Decimal(450))
+    assert (run_and_reload(job).status, total(cast.account)) == ("waiting", Decimal(450))
     assert "The source changed" in job.report["reviews"][0]["reason"]
     services.confirm_import(job=job, actor=cast.actor)
-    assert (ran(job).status, total(cast.account)) == ("done", Decimal(150))
+    assert (run_and_reload(job).status, total(cast.account)) == ("done", Decimal(150))
 
 
 def test_a_confirmed_import_runs_before_one_that_was_queued_after_it(cast: Cast, source: CostSource) -> None:
@@ -270,11 +270,11 @@ def test_a_part_of_a_month_waits_with_both_choices(cast: Cast, source: CostSourc
     (review,) = job.report["reviews"]
     assert (job.status, review["kind"], review["may_choose"]) == ("waiting", "partial", True)
     services.confirm_import(job=job, actor=cast.actor, choices={"2026-09": "add"})
-    assert ran(job).status == "done"
+    assert run_and_reload(job).status == "done"
     assert months(cast) == {"2026-09": Decimal(651), "2026-10": Decimal(310)}
     other = import_upload(cast, source, *part)
     services.confirm_import(job=other, actor=cast.actor, choices={"2026-09": "replace"})
-    assert ran(other).status == "done"
+    assert run_and_reload(other).status == "done"
     assert months(cast) == {"2026-09": Decimal(186), "2026-10": Decimal(310)}
     with pytest.raises(UserError):
         services.confirm_import(job=job, actor=cast.actor)
@@ -319,13 +319,13 @@ def test_the_same_content_in_another_source_waits_naming_where_it_is(cast: Cast,
     first = import_upload(cast, source, SEPTEMBER)
     other = services.create_cost_source(account=cast.account, name="Other", actor=cast.actor)
     upload = SimpleUploadedFile("copy.csv.gz", gzip.compress(bill(SEPTEMBER).encode()))
-    job = ran(services.queue_import(source=other, uploads=[upload], actor=cast.actor))
+    job = run_and_reload(services.queue_import(source=other, uploads=[upload], actor=cast.actor))
     (review,) = job.report["reviews"]
     assert (job.status, review["kind"], review["import_id"]) == ("waiting", "copy", first.pk)
     assert "copy.csv.gz was already imported into Bills as bill.csv" in review["reason"]
     assert total(cast.account) == Decimal(465)
     services.confirm_import(job=job, actor=cast.actor)
-    assert (ran(job).status, total(cast.account)) == ("done", Decimal(930))
+    assert (run_and_reload(job).status, total(cast.account)) == ("done", Decimal(930))
 
 
 def test_content_that_was_replaced_since_is_no_copy(cast: Cast, source: CostSource) -> None:

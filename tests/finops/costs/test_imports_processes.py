@@ -37,16 +37,16 @@ def queue_bill(cast: Cast, source: CostSource, cost: str = "1.5", rows: int = 3)
 
 
 @contextmanager
-def swaps_held(source: CostSource) -> Iterator[psycopg.Connection[Any]]:
+def block_swaps(source: CostSource) -> Iterator[psycopg.Connection[Any]]:
     """Inside, no import into the source can finish. Gives the connection that holds it back."""
-    with psycopg.connect(database_url(), autocommit=True) as holding:
+    with psycopg.connect(database_url(), autocommit=True) as lock_connection:
         name = f"lake {source.account_id} cost {source.pk}"
-        holding.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [name])
-        yield holding
+        lock_connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [name])
+        yield lock_connection
 
 
-def somebody_waits(holding: psycopg.Connection[Any]) -> bool:
-    row = holding.execute(
+def has_lock_waiter(lock_connection: psycopg.Connection[Any]) -> bool:
+    row = lock_connection.execute(
         "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database "
         "WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted"
     ).fetchone()
@@ -75,8 +75,8 @@ def test_an_import_killed_just_before_its_commit_is_taken_up_at_once_and_counts_
     cast: Cast, source: CostSource
 ) -> None:
     job = queue_bill(cast, source)
-    with swaps_held(source) as holding, worker(job):
-        wait_until(lambda: somebody_waits(holding), "the worker did not come to its last step")
+    with block_swaps(source) as lock_connection, worker(job):
+        wait_until(lambda: has_lock_waiter(lock_connection), "the worker did not come to its last step")
         job.refresh_from_db()
         assert (job.status, total(cast.account)) == ("running", None)
         assert services.run_import(job.pk) is False
@@ -89,12 +89,12 @@ def test_imports_killed_at_any_moment_are_finished_by_the_next_and_count_once(
     cast: Cast, source: CostSource
 ) -> None:
     for cost in range(10, 13):
-        killed_and_finished(queue_bill(cast, source, cost=str(cost), rows=20_000))
+        kill_and_finish(queue_bill(cast, source, cost=str(cost), rows=20_000))
         assert total(cast.account) == 20_000 * cost
     assert LakeSegment.objects.filter(retired_at__isnull=True).count() == 1
 
 
-def killed_and_finished(job: CostImport) -> None:
+def kill_and_finish(job: CostImport) -> None:
     with worker(job):
         wait_until(lambda: CostImport.objects.get(pk=job.pk).status != "queued", "the worker did not begin")
     wait_until(lambda: services.run_import(job.pk) or _is_done(job), "the dead worker's import was not free")
@@ -108,11 +108,11 @@ def test_two_workers_at_once_do_an_import_once(cast: Cast, source: CostSource) -
     job = queue_bill(cast, source)
     done: list[bool] = []
 
-    def work() -> None:
+    def run_in_thread() -> None:
         done.append(services.run_import(job.pk))
         connection.close()
 
-    threads = [Thread(target=work) for _ in range(4)]
+    threads = [Thread(target=run_in_thread) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -125,13 +125,13 @@ def test_a_command_refuses_while_an_import_into_the_source_runs(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     (tmp_path / "focus.csv").write_bytes(as_csv({"BilledCost": "9"}))
-    with swaps_held(source) as holding, worker(queue_bill(cast, source)) as process:
-        wait_until(lambda: somebody_waits(holding), "the worker did not come to its last step")
+    with block_swaps(source) as lock_connection, worker(queue_bill(cast, source)) as process:
+        wait_until(lambda: has_lock_waiter(lock_connection), "the worker did not come to its last step")
         with pytest.raises(UserError, match="Another import into Bills is in progress"):
             services.import_files(
                 account=cast.account, source=source, paths=[tmp_path / "focus.csv"], actor=cast.actor
             )
-        holding.execute("SELECT pg_advisory_unlock_all()")
+        lock_connection.execute("SELECT pg_advisory_unlock_all()")
         process.wait(PATIENCE_SECONDS)
     assert total(cast.account) == Decimal("4.5")
 

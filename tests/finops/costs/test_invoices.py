@@ -133,7 +133,7 @@ def key(**changes: str) -> Key:
     return Key(MAY, **fields)
 
 
-def only(rows: list[InvoiceRow]) -> InvoiceRow:
+def only_row(rows: list[InvoiceRow]) -> InvoiceRow:
     (row,) = rows
     return row
 
@@ -147,7 +147,7 @@ def test_files_that_name_no_issuer_or_account_meet_those_that_do() -> None:
     ]
     # Two accounts in the details, none in the lines: nobody can tell the lines apart.
     two = [DetailSum(key(), Decimal(1)), DetailSum(key(billing_account="c"), Decimal(2))]
-    assert only(reconcile(InvoiceData(lines[:1], two, [], {}))).status == "matches"
+    assert only_row(reconcile(InvoiceData(lines[:1], two, [], {}))).status == "matches"
     # The same id of two issuers is two invoices.
     other = [DetailSum(key(), Decimal(3)), DetailSum(key(issuer="B"), Decimal(4))]
     assert len(reconcile(InvoiceData([LineSum(key(), Decimal(3))], other, [], {}))) == 2
@@ -156,13 +156,13 @@ def test_files_that_name_no_issuer_or_account_meet_those_that_do() -> None:
 def test_less_than_a_cent_is_rounding_and_never_a_match() -> None:
     for difference, status in (("0.00999", "rounding"), ("-0.0000001", "rounding"), ("0.01", "differs")):
         data = InvoiceData([LineSum(key(), Decimal(5))], [DetailSum(key(), 5 + Decimal(difference))], [], {})
-        row = only(reconcile(data))
+        row = only_row(reconcile(data))
         assert (row.status, row.difference) == (status, Decimal(difference))
 
 
 def test_a_voided_invoice_counts_nothing() -> None:
     details_ = [DetailSum(key(), Decimal(5), status="Voided")]
-    row = only(reconcile(InvoiceData([LineSum(key(), Decimal(5))], details_, [], {})))
+    row = only_row(reconcile(InvoiceData([LineSum(key(), Decimal(5))], details_, [], {})))
     assert (row.status, row.invoiced_amount, row.invoice_status) == ("differs", Decimal(0), "Voided")
 
 
@@ -170,7 +170,7 @@ def test_invoice_detail_counts_before_what_was_entered() -> None:
     data = InvoiceData(
         [LineSum(key(), Decimal(5))], [DetailSum(key(), Decimal(5))], [EnteredTotal(key(), Decimal(6))], {}
     )
-    assert only(reconcile(data)).invoiced_by == "invoice_detail"
+    assert only_row(reconcile(data)).invoiced_by == "invoice_detail"
 
 
 def test_an_invoice_of_two_sources_counts_once(cast: Cast, months: CostSource, tmp_path: Path) -> None:

@@ -117,16 +117,16 @@ def test_what_is_another_bill_is_no_overlap(cast: Cast, source: CostSource, tmp_
 
 
 def test_other_billing_accounts_are_no_overlap(cast: Cast, source: CostSource, tmp_path: Path) -> None:
-    def of(payer: str) -> Path:
+    def bill_of_payer(payer: str) -> Path:
         rows = bill(SEPTEMBER).splitlines()
         text = "\n".join([rows[0] + ",BillingAccountId", *(f"{row},{payer}" for row in rows[1:])])
         return write_bill(tmp_path, text + "\n")
 
-    import_bill(cast, source, of("payer-1"))
+    import_bill(cast, source, bill_of_payer("payer-1"))
     other = other_source(cast)
-    import_bill(cast, other, of("payer-2"))
+    import_bill(cast, other, bill_of_payer("payer-2"))
     assert overlaps() == []
-    import_bill(cast, other, of("payer-1"))
+    import_bill(cast, other, bill_of_payer("payer-1"))
     assert len(overlaps()) == 1
 
 

@@ -218,7 +218,7 @@ def test_a_layout_is_saved_or_refused_as_a_whole(acme: Account, member: Client) 
     first, other = (each.pk for each in dashboard.widgets.all())
     url = f"{URL}{dashboard.pk}/"
 
-    def refused(layout: str) -> str:
+    def refuse_layout(layout: str) -> str:
         assert member.post(f"{url}layout/", {"layout": layout}).status_code == 400
         return get_html(member, url)
 
@@ -226,12 +226,12 @@ def test_a_layout_is_saved_or_refused_as_a_whole(acme: Account, member: Client) 
         f"{url}layout/", {"layout": places_json((first, 6, 0, 6, 3), (other, 0, 0, 6, 3))}
     ).json()
     assert saved == {"undo": "Undo: Layout changed"}
-    assert "have the same position" in refused(places_json((first, 0, 0, 6, 3), (other, 0, 0, 3, 3)))
-    assert "The widget no longer exists. Reload the page." in refused(
+    assert "have the same position" in refuse_layout(places_json((first, 0, 0, 6, 3), (other, 0, 0, 3, 3)))
+    assert "The widget no longer exists. Reload the page." in refuse_layout(
         places_json((first, 0, 0, 6, 3), (other + 1, 6, 0, 3, 3))
     )
     for unreadable in ("nonsense", '[{"a":' + "[" * 100_000):
-        assert "The layout could not be read. Reload the page and try again." in refused(unreadable)
+        assert "The layout could not be read. Reload the page and try again." in refuse_layout(unreadable)
 
     assert [place_of(each) for each in dashboard.widgets.all()] == [Place(6, 0, 6, 3), Place(0, 0, 6, 3)]
 

@@ -21,13 +21,13 @@ from finops.dashboards.widgets import CATALOGUE
 from finops.lib.errors import UserError
 from finops.unitcosts.models import UnitMetric
 from tests.cast import ACTOR, Cast, make_cast
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 from tests.world.dashboards import REQUIRED_SETTINGS, create_board, widget
 
 pytestmark = pytest.mark.django_db
 
 
-def places(dashboard: Dashboard) -> list[tuple[int, int, int, int]]:
+def positions(dashboard: Dashboard) -> list[tuple[int, int, int, int]]:
     return [(each.x, each.y, each.w, each.h) for each in dashboard.widgets.all()]
 
 
@@ -37,7 +37,7 @@ def test_a_board_is_made_with_its_widgets_and_written_into_the_audit_log(acme: A
     )
 
     assert (dashboard.name, dashboard.is_shared) == ("Weekly", True)
-    assert places(dashboard) == [(0, 0, 3, 3), (6, 0, 6, 4)]
+    assert positions(dashboard) == [(0, 0, 3, 3), (6, 0, 6, 4)]
     entry = AuditEntry.objects.get(action="dashboard.create")
     assert entry.target == "Weekly"
     assert entry.detail["widgets"][1] == "By service (spend_by), 6 x 4 at 6, 0: {}"
@@ -104,7 +104,7 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
         with transaction.atomic():
             create_board(account, "First")
             second = call(create_board, account, "Second")
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         with pytest.raises(UserError, match="2 shared dashboards; the maximum is 2"):
             second.result()
 
@@ -165,7 +165,7 @@ def test_one_bad_widget_refuses_the_whole_board(acme: Account, bad: Any, says: s
         )
 
     assert list(Dashboard.objects.values_list("name", flat=True)) == ["There"]
-    assert places(there) == [(0, 0, 3, 3)]
+    assert positions(there) == [(0, 0, 3, 3)]
     assert AuditEntry.objects.count() == entries
 
 

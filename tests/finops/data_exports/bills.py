@@ -21,7 +21,7 @@ from finops.costs.spend_query import SpendQuery
 from finops.data_exports.models import DataExport, DataExportRun
 from finops.data_exports.services import exports, runs
 from tests.cast import Cast
-from tests.finops.connections.conftest import S3World
+from tests.finops.connections.conftest import S3TestBucket
 from tests.s3 import KEY, REGION
 from tests.world.costs import Line, add_source, cost
 from tests.world.days import days
@@ -35,7 +35,7 @@ class Bucket:
 
     account: Account
     cast: Cast
-    s3: S3World
+    s3: S3TestBucket
 
     @property
     def values(self) -> dict[str, object]:

@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Account
 from tests.cast import Cast
 from tests.finops.connections.conftest import (  # fixtures
-    S3World,
+    S3TestBucket,
     azurite_server,
     container,
     gcs,
@@ -20,6 +20,6 @@ __all__ = ["azurite_server", "container", "gcs", "gcs_server", "moto_server", "r
 
 
 @pytest.fixture
-def bucket(acme: Account, cast: Cast, s3: S3World) -> Bucket:
+def bucket(acme: Account, cast: Cast, s3: S3TestBucket) -> Bucket:
     """The bucket of an S3 server, and an account whose cost goes there."""
     return Bucket(acme, cast, s3)

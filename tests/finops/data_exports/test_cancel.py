@@ -29,7 +29,7 @@ FEBRUARY = "finops/focus/data/BILLING_PERIOD=2026-02/"
 
 
 @pytest.fixture
-def restated(bucket: Bucket) -> DataExport:
+def restated_export(bucket: Bucket) -> DataExport:
     """An export whose February was restated since."""
     source = add_source(bucket.account, lines())
     export = bucket.create()
@@ -38,7 +38,7 @@ def restated(bucket: Bucket) -> DataExport:
     return export
 
 
-def during(
+def act_during(
     monkeypatch: pytest.MonkeyPatch, step: str, part: str, act: Callable[[], object], *, last: bool = False
 ) -> None:
     """Act once, while the bucket is asked to put or delete a key with this part; `last`: after it did."""
@@ -86,13 +86,13 @@ def test_a_run_that_waits_ends_at_once_and_its_time_is_left_out(bucket: Bucket) 
 
 @pytest.mark.parametrize("last", [False, True], ids=["before its file", "after its file"])
 def test_a_month_without_its_manifest_stays_as_it_was(
-    bucket: Bucket, restated: DataExport, monkeypatch: pytest.MonkeyPatch, last: bool
+    bucket: Bucket, restated_export: DataExport, monkeypatch: pytest.MonkeyPatch, last: bool
 ) -> None:
     before = content(bucket)
-    run = runs.queue_run(export=restated, actor=bucket.cast.actor)
-    during(monkeypatch, "put", FEBRUARY.removeprefix("finops/"), cancel(bucket, run), last=last)
+    run = runs.queue_run(export=restated_export, actor=bucket.cast.actor)
+    act_during(monkeypatch, "put", FEBRUARY.removeprefix("finops/"), cancel(bucket, run), last=last)
 
-    run = bucket.run(restated)
+    run = bucket.run(restated_export)
 
     assert (run.status, run.stage, run.error) == ("canceled", "", "")
     assert (run.months_unchanged, run.months_replaced, run.months_failed) == (1, 0, 0)
@@ -106,16 +106,16 @@ def test_a_month_without_its_manifest_stays_as_it_was(
 )
 def test_a_month_with_its_manifest_is_completed(
     bucket: Bucket,
-    restated: DataExport,
+    restated_export: DataExport,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     step: str,
     part: str,
 ) -> None:
-    run = runs.queue_run(export=restated, actor=bucket.cast.actor)
-    during(monkeypatch, step, part, cancel(bucket, run))
+    run = runs.queue_run(export=restated_export, actor=bucket.cast.actor)
+    act_during(monkeypatch, step, part, cancel(bucket, run))
 
-    run = bucket.run(restated)
+    run = bucket.run(restated_export)
 
     assert (run.status, run.months_unchanged, run.months_replaced) == ("canceled", 1, 1)
     assert bucket.keys(FEBRUARY) == [f"{FEBRUARY}{run.execution_id}-00001.snappy.parquet"]
@@ -124,13 +124,13 @@ def test_a_month_with_its_manifest_is_completed(
 
 
 def test_a_canceled_run_is_no_failure_and_the_next_one_writes_the_rest(
-    bucket: Bucket, restated: DataExport, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    bucket: Bucket, restated_export: DataExport, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     success = DataExport.objects.get().last_success_at
     with clock.frozen(clock.now() + timedelta(hours=1)):
-        run = runs.queue_run(export=restated, actor=bucket.cast.actor)
-        during(monkeypatch, "put", "data/BILLING_PERIOD=2026-02/", cancel(bucket, run))
-        bucket.run(restated)
+        run = runs.queue_run(export=restated_export, actor=bucket.cast.actor)
+        act_during(monkeypatch, "put", "data/BILLING_PERIOD=2026-02/", cancel(bucket, run))
+        bucket.run(restated_export)
 
         export = DataExport.objects.get()
         assert (export.failures, export.last_success_at) == (0, success)
@@ -142,10 +142,10 @@ def test_a_canceled_run_is_no_failure_and_the_next_one_writes_the_rest(
 
 
 def test_a_run_whose_worker_died_is_canceled_without_another_month(
-    bucket: Bucket, restated: DataExport, monkeypatch: pytest.MonkeyPatch
+    bucket: Bucket, restated_export: DataExport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = runs.queue_run(export=restated, actor=bucket.cast.actor)
-    during(monkeypatch, "put", "data/BILLING_PERIOD=2026-02/", _die)
+    run = runs.queue_run(export=restated_export, actor=bucket.cast.actor)
+    act_during(monkeypatch, "put", "data/BILLING_PERIOD=2026-02/", _raise_interrupt)
     with suppress(KeyboardInterrupt):
         runs.run_export(run.pk)
     before = content(bucket)
@@ -165,14 +165,14 @@ def test_a_run_whose_worker_died_is_canceled_without_another_month(
 
 
 def test_a_second_attempt_leaves_the_files_that_the_first_one_completed(
-    bucket: Bucket, restated: DataExport, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    bucket: Bucket, restated_export: DataExport, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    run = runs.queue_run(export=restated, actor=bucket.cast.actor)
+    run = runs.queue_run(export=restated_export, actor=bucket.cast.actor)
     with monkeypatch.context() as patch:
-        patch.setattr(export_run, "_store_month", _die)
+        patch.setattr(export_run, "_store_month", _raise_interrupt)
         with suppress(KeyboardInterrupt):
             runs.run_export(run.pk)
-    during(monkeypatch, "put", "data/BILLING_PERIOD=2026-02/", cancel(bucket, run), last=True)
+    act_during(monkeypatch, "put", "data/BILLING_PERIOD=2026-02/", cancel(bucket, run), last=True)
 
     assert runs.run_export(run.pk)
 
@@ -182,9 +182,9 @@ def test_a_second_attempt_leaves_the_files_that_the_first_one_completed(
     assert sums(paths, "ServiceName") == spend(bucket.account, "service")
 
 
-def test_a_run_that_deletes_the_files_cannot_be_canceled(bucket: Bucket, restated: DataExport) -> None:
-    exports.delete_data_export(export=restated, actor=bucket.cast.actor, with_files=True)
-    run = restated.runs.get(status="queued")
+def test_a_run_that_deletes_the_files_cannot_be_canceled(bucket: Bucket, restated_export: DataExport) -> None:
+    exports.delete_data_export(export=restated_export, actor=bucket.cast.actor, with_files=True)
+    run = restated_export.runs.get(status="queued")
 
     with pytest.raises(UserError, match="is being deleted with its files"):
         runs.cancel_run(run=run, actor=bucket.cast.actor)
@@ -201,10 +201,10 @@ def test_a_run_that_deletes_the_files_cannot_be_canceled(bucket: Bucket, restate
     ids=["after a file", "after its manifest"],
 )
 def test_a_run_that_was_killed_and_canceled_leaves_no_file_without_a_manifest(
-    bucket: Bucket, restated: DataExport, tmp_path: Path, part: str, is_replaced: bool
+    bucket: Bucket, restated_export: DataExport, tmp_path: Path, part: str, is_replaced: bool
 ) -> None:
     before = content(bucket)
-    run = runs.queue_run(export=restated, actor=bucket.cast.actor)
+    run = runs.queue_run(export=restated_export, actor=bucket.cast.actor)
     kill_during(run, part)
     run.refresh_from_db()
     assert (run.status, len(bucket.keys(FEBRUARY))) == ("running", 2)
@@ -223,16 +223,16 @@ def test_a_run_that_was_killed_and_canceled_leaves_no_file_without_a_manifest(
 
 
 def test_a_second_attempt_that_is_canceled_removes_what_the_first_one_left(
-    bucket: Bucket, restated: DataExport, monkeypatch: pytest.MonkeyPatch
+    bucket: Bucket, restated_export: DataExport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = content(bucket)
-    run = runs.queue_run(export=restated, actor=bucket.cast.actor)
+    run = runs.queue_run(export=restated_export, actor=bucket.cast.actor)
     with monkeypatch.context() as patch:
-        during(patch, "put", "data/BILLING_PERIOD=2026-02/", _die, last=True)
+        act_during(patch, "put", "data/BILLING_PERIOD=2026-02/", _raise_interrupt, last=True)
         with suppress(KeyboardInterrupt):
             runs.run_export(run.pk)
     assert content(bucket) != before
-    during(monkeypatch, "put", "data/BILLING_PERIOD=2026-02/", cancel(bucket, run))
+    act_during(monkeypatch, "put", "data/BILLING_PERIOD=2026-02/", cancel(bucket, run))
 
     assert runs.run_export(run.pk)
 
@@ -242,21 +242,21 @@ def test_a_second_attempt_that_is_canceled_removes_what_the_first_one_left(
 
 
 def test_a_run_is_canceled_while_the_bucket_is_away(
-    bucket: Bucket, restated: DataExport, monkeypatch: pytest.MonkeyPatch
+    bucket: Bucket, restated_export: DataExport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = runs.queue_run(export=restated, actor=bucket.cast.actor)
+    run = runs.queue_run(export=restated_export, actor=bucket.cast.actor)
     with monkeypatch.context() as patch:
-        during(patch, "put", "data/BILLING_PERIOD=2026-02/", _die, last=True)
+        act_during(patch, "put", "data/BILLING_PERIOD=2026-02/", _raise_interrupt, last=True)
         with suppress(KeyboardInterrupt):
             runs.run_export(run.pk)
     runs.cancel_run(run=run, actor=bucket.cast.actor)
-    monkeypatch.setattr(S3Bucket, "objects", _away)
+    monkeypatch.setattr(S3Bucket, "objects", _raise_unavailable)
 
     assert runs.run_export(run.pk)
 
     run.refresh_from_db()
-    restated.refresh_from_db()
-    assert (run.status, run.error, restated.failures) == ("canceled", "", 0)
+    restated_export.refresh_from_db()
+    assert (run.status, run.error, restated_export.failures) == ("canceled", "", 0)
 
 
 def kill_during(run: DataExportRun, part: str) -> None:
@@ -267,9 +267,9 @@ def kill_during(run: DataExportRun, part: str) -> None:
     assert answer.returncode == -signal.SIGKILL, answer.stderr
 
 
-def _away(*_args: Any) -> None:
+def _raise_unavailable(*_args: Any) -> None:
     raise SourceUnavailable("The bucket is away.")
 
 
-def _die(*_args: Any) -> None:
+def _raise_interrupt(*_args: Any) -> None:
     raise KeyboardInterrupt

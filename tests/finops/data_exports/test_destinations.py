@@ -19,7 +19,7 @@ from finops.data_exports.services import exports, runs
 from finops.data_exports.services.exports import check_destination
 from tests.cast import Cast
 from tests.finops.connections.azurite import AzureContainer
-from tests.finops.connections.gcs_emulator import GcsWorld, key_file
+from tests.finops.connections.gcs_emulator import GcsTestBucket, key_file
 from tests.finops.data_exports.bills import Bucket, lines, spend, sums
 from tests.world.costs import add_source
 
@@ -37,7 +37,7 @@ def place(
             "folder": "out",
         }
     if request.param == "google_storage":
-        gcs: GcsWorld = request.getfixturevalue("gcs")
+        gcs: GcsTestBucket = request.getfixturevalue("gcs")
         return request.param, {"bucket": gcs.name, "folder": "out", "key": key_file()}
     (tmp_path / "out").mkdir()
     settings.DATA_EXPORT_FOLDERS = [str(tmp_path)]

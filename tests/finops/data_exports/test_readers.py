@@ -16,7 +16,7 @@ from pytest_django import Settings
 from accounts.models import Account
 from finops.data_exports.services import exports, runs
 from tests.cast import Cast
-from tests.finops.connections.conftest import S3World
+from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.data_exports.bills import Bucket, allocate, round_amounts, spend
 
 DOCS = Path("docs/data-exports.md")
@@ -26,7 +26,7 @@ BUCKET = "s3://acme-finops/finops"
 @pytest.fixture
 def export(acme: Account, cast: Cast, tmp_path: Path, settings: Settings) -> Path:
     """An export in a folder, which engines read without a network."""
-    allocate(Bucket(acme, cast, S3World("", None, "")))
+    allocate(Bucket(acme, cast, S3TestBucket("", None, "")))
     folder = tmp_path / "bucket"
     folder.mkdir()
     settings.DATA_EXPORT_FOLDERS = [str(folder)]

@@ -155,13 +155,13 @@ def test_a_run_that_was_killed_goes_on_with_the_months_that_are_left(
     run = export.runs.get()
     upload = S3Bucket.put
 
-    def die(self: S3Bucket, key: str, file: Path) -> None:
+    def interrupt(self: S3Bucket, key: str, file: Path) -> None:
         if key.endswith("BILLING_PERIOD=2026-02/focus-Manifest.json"):
             raise KeyboardInterrupt
         upload(self, key, file)
 
     with monkeypatch.context() as patch:
-        patch.setattr(S3Bucket, "put", die)
+        patch.setattr(S3Bucket, "put", interrupt)
         with pytest.raises(KeyboardInterrupt):
             runs.run_export(run.pk)
     run.refresh_from_db()
@@ -185,12 +185,12 @@ def test_two_workers_never_do_one_export_at_once(bucket: Bucket, monkeypatch: py
     run = bucket.create().runs.get()
     upload, claims = S3Bucket.put, list[bool]()
 
-    def look(self: S3Bucket, key: str, file: Path) -> None:
+    def claim_again(self: S3Bucket, key: str, file: Path) -> None:
         with threads(1) as call:
             claims.append(call(runs.run_export, run.pk).result())
         upload(self, key, file)
 
-    monkeypatch.setattr(S3Bucket, "put", look)
+    monkeypatch.setattr(S3Bucket, "put", claim_again)
     assert runs.run_export(run.pk)
 
     assert claims == [False] * 3

@@ -26,7 +26,7 @@ ZERO = Decimal(0)
 
 
 @pytest.fixture(scope="module")
-def may() -> dict[str, pa.Table]:
+def may_tables() -> dict[str, pa.Table]:
     return {source: month_rows(source, MAY, END_OF_MAY) for source in SOURCES}
 
 
@@ -41,14 +41,14 @@ def _tags(value: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_month_is_the_same_each_time_it_is_generated(source: str, may: dict[str, pa.Table]) -> None:
-    assert month_rows(source, MAY, END_OF_MAY).equals(may[source])
+def test_a_month_is_the_same_each_time_it_is_generated(source: str, may_tables: dict[str, pa.Table]) -> None:
+    assert month_rows(source, MAY, END_OF_MAY).equals(may_tables[source])
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_the_days_before_another_end_are_the_same_lines(source: str, may: dict[str, pa.Table]) -> None:
+def test_the_days_before_another_end_are_the_same_lines(source: str, may_tables: dict[str, pa.Table]) -> None:
     half = month_rows(source, MAY, date(2026, 5, 17))
-    whole = may[source]
+    whole = may_tables[source]
     assert whole.slice(0, half.num_rows).equals(half)
     later = {
         row["ChargePeriodStart"].date() for row in _rows(whole.slice(half.num_rows), "ChargePeriodStart")
@@ -63,8 +63,8 @@ def test_a_file_starting_in_another_month_has_the_same_lines(tmp_path: Path) -> 
     assert table.slice(long.rows - short.rows).equals(pq.read_table(short.path))
 
 
-def test_quantity_times_price_is_the_cost_to_the_last_digit(may: dict[str, pa.Table]) -> None:
-    for table in may.values():
+def test_quantity_times_price_is_the_cost_to_the_last_digit(may_tables: dict[str, pa.Table]) -> None:
+    for table in may_tables.values():
         for row in _rows(
             table, "PricingQuantity", "ListUnitPrice", "ContractedUnitPrice", "ListCost", "ContractedCost"
         ):
@@ -89,7 +89,7 @@ def test_over_a_term_what_was_paid_is_what_was_used_and_what_was_wasted(commitme
     assert used > 0
 
 
-def test_in_the_file_too_the_purchases_of_a_month_are_its_used_and_unused(may: dict[str, pa.Table]) -> None:
+def test_in_the_file_too_the_purchases_of_a_month_are_its_used_and_unused(may_tables: dict[str, pa.Table]) -> None:
     columns = (
         "CommitmentDiscountId",
         "ChargeCategory",
@@ -99,7 +99,7 @@ def test_in_the_file_too_the_purchases_of_a_month_are_its_used_and_unused(may: d
     )
     paid: dict[str, Decimal] = defaultdict(Decimal)
     worth: dict[str, Decimal] = defaultdict(Decimal)
-    for table in may.values():
+    for table in may_tables.values():
         for row in _rows(table, *columns):
             if row["CommitmentDiscountId"] and row["ChargeCategory"] == "Purchase":
                 assert row["EffectiveCost"] == 0
@@ -113,14 +113,14 @@ def test_in_the_file_too_the_purchases_of_a_month_are_its_used_and_unused(may: d
     assert len(paid) == len(COMMITMENTS) - 1
 
 
-def test_each_vendor_has_waste_only_where_it_has_commitments(may: dict[str, pa.Table]) -> None:
+def test_each_vendor_has_waste_only_where_it_has_commitments(may_tables: dict[str, pa.Table]) -> None:
     unused = {
         source: sum(
             row["EffectiveCost"]
             for row in _rows(table, "CommitmentDiscountStatus", "EffectiveCost")
             if row["CommitmentDiscountStatus"] == "Unused"
         )
-        for source, table in may.items()
+        for source, table in may_tables.items()
     }
     assert unused["aws"] > 1000
     assert unused["azure"] > 0
@@ -128,8 +128,8 @@ def test_each_vendor_has_waste_only_where_it_has_commitments(may: dict[str, pa.T
     assert unused["anthropic"] == 0
 
 
-def test_there_are_two_currencies_and_each_bill_has_one(may: dict[str, pa.Table]) -> None:
-    currencies = {source: set(table["BillingCurrency"].to_pylist()) for source, table in may.items()}
+def test_there_are_two_currencies_and_each_bill_has_one(may_tables: dict[str, pa.Table]) -> None:
+    currencies = {source: set(table["BillingCurrency"].to_pylist()) for source, table in may_tables.items()}
     assert currencies == {"aws": {"USD"}, "azure": {"EUR"}, "gcp": {"USD"}, "anthropic": {"USD"}}
 
 
@@ -168,8 +168,8 @@ def test_a_year_has_tax_credits_fees_refunds_and_corrections_of_an_earlier_month
     assert Decimal(2_000_000) < sum(totals.values(), ZERO) < Decimal(6_000_000)
 
 
-def test_tags_have_gaps_and_misspellings(may: dict[str, pa.Table]) -> None:
-    rows = _rows(may["aws"], "Tags", "EffectiveCost")
+def test_tags_have_gaps_and_misspellings(may_tables: dict[str, pa.Table]) -> None:
+    rows = _rows(may_tables["aws"], "Tags", "EffectiveCost")
     keys: dict[str, Decimal] = defaultdict(Decimal)
     untagged = ZERO
     for row in rows:
@@ -192,10 +192,10 @@ def test_tags_have_gaps_and_misspellings(may: dict[str, pa.Table]) -> None:
     assert Decimal("0.03") < untagged / total < Decimal("0.4")
 
 
-def test_every_customer_has_cost_of_its_own(may: dict[str, pa.Table]) -> None:
+def test_every_customer_has_cost_of_its_own(may_tables: dict[str, pa.Table]) -> None:
     customers = {
         tag
-        for table in may.values()
+        for table in may_tables.values()
         for value in table["Tags"].to_pylist()
         if (tag := _tags(value).get("customer"))
     }
@@ -235,7 +235,7 @@ def test_the_warehouse_moves_from_one_service_to_the_other() -> None:
 
 
 def test_the_contract_files_name_every_commitment_of_the_bills_at_what_it_costs(
-    may: dict[str, pa.Table], tmp_path: Path
+    may_tables: dict[str, pa.Table], tmp_path: Path
 ) -> None:
     promised: dict[str, Decimal] = {}
     for source in SOURCES:
@@ -246,7 +246,7 @@ def test_the_contract_files_name_every_commitment_of_the_bills_at_what_it_costs(
                     row["ContractCommitmentId"]: Decimal(row["ContractCommitmentCost"])
                     for row in csv.DictReader(file)
                 }
-    billed = {each for table in may.values() for each in table["CommitmentDiscountId"].to_pylist() if each}
+    billed = {each for table in may_tables.values() for each in table["CommitmentDiscountId"].to_pylist() if each}
     assert billed <= set(promised)
     term = term_of(COMMITMENTS[1], MAY)
     paid = settle(COMMITMENTS[1], term.start, []).fee

@@ -45,7 +45,7 @@ def test_a_first_load_gives_a_year() -> None:
 
 
 @pytest.fixture(scope="module")
-def loaded(
+def demo_months(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Path, str]]:
     """The months, loaded once: their `var/`, and what the command said."""
@@ -55,14 +55,14 @@ def loaded(
 
 
 @pytest.fixture
-def var(loaded: tuple[Path, str], settings: LazySettings, db: None) -> Path:
+def var(demo_months: tuple[Path, str], settings: LazySettings, db: None) -> Path:
     """The same files: its sources name them. What a test writes there stays, without a row."""
-    settings.VAR_DIR, settings.LAKE_URL = loaded[0], str(loaded[0] / "lake")
-    return loaded[0]
+    settings.VAR_DIR, settings.LAKE_URL = demo_months[0], str(demo_months[0] / "lake")
+    return demo_months[0]
 
 
-def test_a_first_load_gives_every_vendor_and_the_real_sample(loaded: tuple[Path, str], var: Path) -> None:
-    check_first_load(SOME_MONTHS, loaded[1])
+def test_a_first_load_gives_every_vendor_and_the_real_sample(demo_months: tuple[Path, str], var: Path) -> None:
+    check_first_load(SOME_MONTHS, demo_months[1])
 
 
 def check_first_load(months: int, output: str) -> None:

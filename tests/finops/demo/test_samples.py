@@ -87,13 +87,13 @@ def test_sample_data_passes_the_test_of_its_connection(cast: Cast) -> None:
 
 
 def test_files_that_are_the_same_are_left_alone(tmp_path: Path) -> None:
-    def changed() -> dict[str, int]:
+    def modification_times() -> dict[str, int]:
         return {str(path): path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
 
     with clock.frozen(TODAY):
         write_sample_bill(tmp_path)
-        first = changed()
+        first = modification_times()
         write_sample_bill(tmp_path)
 
     assert first
-    assert changed() == first
+    assert modification_times() == first

@@ -19,7 +19,7 @@ from finops.exchange_rates.services import enter_rate, upload_rates
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from tests.cast import ACTOR, Cast
-from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.pages import get_page
 from tests.world.budgets import create_budget, daily_cost
 from tests.world.costs import Line, add_source, cost
@@ -172,7 +172,7 @@ def test_a_reader_s_choice_hides_no_anomaly_of_a_scope_in_silence(
         acme, bill(with_extra(SPIKE, SPIKE + timedelta(days=1), "300"), currency="EUR", provider="Azure")
     )
     add_source(acme, [cost(YESTERDAY, 1)], name="Other")
-    look(acme)
+    run_detection(acme)
     upload(acme)
     acme.currencies = ["USD", "EUR"]
     acme.save()

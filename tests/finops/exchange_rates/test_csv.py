@@ -44,7 +44,7 @@ def bill(acme: Account) -> Account:
     return acme
 
 
-def beside(row: Mapping[str, str]) -> dict[str, str]:
+def euro_cells(row: Mapping[str, str]) -> dict[str, str]:
     """The cells of the euro that a row has."""
     return {
         name.removeprefix("EUR "): value for name, value in row.items() if name.startswith("EUR ") and value
@@ -58,14 +58,14 @@ def test_a_row_has_the_amount_of_the_bill_and_the_rates_with_dates_and_source(
 
     converted = {row["service"]: row for row in rows if row["currency"] == "USD"}
     assert Decimal(converted["VM"]["amount"]) == 1000 + 100 * 2 + Decimal(200) * Decimal("1.5")
-    assert beside(converted["VM"]) == {
+    assert euro_cells(converted["VM"]) == {
         "amount": "300.000000000000000000",
         "lowest rate": "1.5",
         "highest rate": "2",
         "rate dates": "2026-03-17 to 2026-03-18",
         "rate source": "Entered",
     }
-    assert beside(converted["Disk"])["amount"] == "0.000000000000000001"
+    assert euro_cells(converted["Disk"])["amount"] == "0.000000000000000001"
 
 
 def test_what_has_no_rate_is_a_row_of_its_own_in_its_currency(bill: Account, member: Client) -> None:
@@ -73,7 +73,7 @@ def test_what_has_no_rate_is_a_row_of_its_own_in_its_currency(bill: Account, mem
 
     rows_without_rate = {row["currency"]: row for row in rows if row["currency"] != "USD"}
     assert {name: Decimal(row["amount"]) for name, row in rows_without_rate.items()} == {"EUR": 7, "JPY": 9}
-    assert [beside(row) for row in rows_without_rate.values()] == [{}, {}]
+    assert [euro_cells(row) for row in rows_without_rate.values()] == [{}, {}]
     assert not [name for name in rows[0] if name.startswith("JPY ")]
 
 
@@ -99,7 +99,7 @@ def test_totals_and_the_previous_period_have_them_too(bill: Account, member: Cli
         "group_by": "",
     }
     total = next(row for row in csv_rows(member.get(EXPLORER, question)) if row["currency"] == "USD")
-    figures = beside(total)
+    figures = euro_cells(total)
     assert Decimal(figures["amount"]) == Decimal("200.000000000000000001")
     assert Decimal(figures["previous amount"]) == 100
 
@@ -138,7 +138,7 @@ def test_after_shared_cost_splits_there_are_rates_alone(bill: Account, member: C
     rows = csv_rows(member.get(EXPLORER, question))
     (converted,) = [row for row in rows if row["currency"] == "USD"]
     assert converted["service"] == "VM"
-    assert list(beside(converted)) == ["lowest rate", "highest rate", "rate dates", "rate source"]
+    assert list(euro_cells(converted)) == ["lowest rate", "highest rate", "rate dates", "rate source"]
     assert "EUR amount" not in converted
 
 

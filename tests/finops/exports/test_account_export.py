@@ -53,18 +53,18 @@ def folders(settings: Any, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def acting(operator: Client) -> Client:
+def operator_client(operator: Client) -> Client:
     return reauthenticated(operator, User.objects.get(email="operator@example.com"))
 
 
-def request(cast: Cast, acting: Client) -> tuple[AccountExport, str]:
+def request(cast: Cast, operator_client: Client) -> tuple[AccountExport, str]:
     """The export, and its page."""
-    answer = acting.post(f"/admin/accounts/account/{cast.account.pk}/actions/export/")
+    answer = operator_client.post(f"/admin/accounts/account/{cast.account.pk}/actions/export/")
     return AccountExport.objects.unscoped().latest("pk"), answer.headers["Location"]
 
 
-def download(acting: Client, export: AccountExport) -> Any:
-    return acting.post(f"/admin/exports/{export.pk}/")
+def download(operator_client: Client, export: AccountExport) -> Any:
+    return operator_client.post(f"/admin/exports/{export.pk}/")
 
 
 def archive_of(answer: Any) -> zipfile.ZipFile:
@@ -84,17 +84,17 @@ def import_elsewhere(cast: Cast, archive: zipfile.ZipFile, folder: Path) -> None
 
 
 def test_what_an_import_reads_of_an_export_is_the_same_cost(
-    cast: Cast, source: CostSource, acting: Client, tmp_path: Path
+    cast: Cast, source: CostSource, operator_client: Client, tmp_path: Path
 ) -> None:
     import_bill(cast, source, write_bill(tmp_path, BILL))
-    export, page = request(cast, acting)
-    waiting = acting.get(page).content.decode()
+    export, page = request(cast, operator_client)
+    waiting = operator_client.get(page).content.decode()
     tasks.run_export(cast.account.pk, export.pk)
-    archive = archive_of(download(acting, export))
+    archive = archive_of(download(operator_client, export))
     import_elsewhere(cast, archive, tmp_path / "out")
 
     assert "Waiting for a worker" in waiting
-    assert "Download ZIP" in acting.get(page).content.decode()
+    assert "Download ZIP" in operator_client.get(page).content.decode()
     for column in ("billing_period", "charge_date", "service", "usage_type", "currency", "provider", "actor"):
         with account_scope(cast.other_account):
             elsewhere = cost_by(cast.other_account, column)
@@ -108,15 +108,15 @@ def test_what_an_import_reads_of_an_export_is_the_same_cost(
     assert manifest["cost_sources"] == {str(source.pk): "Bills"}
 
 
-def test_events_that_wait_and_configuration_are_in_it(cast: Cast, acting: Client) -> None:
+def test_events_that_wait_and_configuration_are_in_it(cast: Cast, operator_client: Client) -> None:
     push_client = create_push_client(cast)
     push_client.push(event(quantity=2.5))
     flush_usage(cast.account)
     push_client.push(event(quantity=4))
     create_budget(cast.account, "All of it")
-    export, _page = request(cast, acting)
+    export, _page = request(cast, operator_client)
     tasks.run_export(cast.account.pk, export.pk)
-    archive = archive_of(download(acting, export))
+    archive = archive_of(download(operator_client, export))
 
     files = [name for name in archive.namelist() if name.startswith("usage/")]
     quantities = [
@@ -130,10 +130,10 @@ def test_events_that_wait_and_configuration_are_in_it(cast: Cast, acting: Client
     assert "All of it" in archive.read("configuration.yaml").decode()
 
 
-def test_the_account_sees_the_export_and_each_download(cast: Cast, acting: Client) -> None:
-    export, _page = request(cast, acting)
+def test_the_account_sees_the_export_and_each_download(cast: Cast, operator_client: Client) -> None:
+    export, _page = request(cast, operator_client)
     tasks.run_export(cast.account.pk, export.pk)
-    answer = download(acting, export)
+    answer = download(operator_client, export)
     archive_of(answer)
 
     assert 'filename="acme-' in answer.headers["Content-Disposition"]
@@ -147,40 +147,40 @@ def test_the_account_sees_the_export_and_each_download(cast: Cast, acting: Clien
     )
 
 
-def test_an_operator_who_looks_downloads_nothing(cast: Cast, acting: Client) -> None:
-    export, _page = request(cast, acting)
+def test_an_operator_who_looks_downloads_nothing(cast: Cast, operator_client: Client) -> None:
+    export, _page = request(cast, operator_client)
     tasks.run_export(cast.account.pk, export.pk)
     person = User.objects.create_user("looks@example.com", "a long enough secret", is_staff=True)
-    looking = reauthenticated(signed_in(person), person)
+    staff_client = reauthenticated(signed_in(person), person)
 
-    assert download(looking, export).status_code == 403
-    assert looking.get(f"/admin/accounts/account/{cast.account.pk}/actions/export/").status_code == 403
+    assert download(staff_client, export).status_code == 403
+    assert staff_client.get(f"/admin/accounts/account/{cast.account.pk}/actions/export/").status_code == 403
     assert download(signed_in(cast.owner), export).status_code == 404
 
 
-def test_one_export_of_an_account_at_a_time(cast: Cast, acting: Client) -> None:
-    request(cast, acting)
+def test_one_export_of_an_account_at_a_time(cast: Cast, operator_client: Client) -> None:
+    request(cast, operator_client)
 
     with pytest.raises(UserError, match="queued or running already"):
         services.request_export(account=cast.account, actor=cast.actor)
 
 
 def test_one_that_fails_says_so_and_leaves_no_file(
-    cast: Cast, source: CostSource, acting: Client, tmp_path: Path
+    cast: Cast, source: CostSource, operator_client: Client, tmp_path: Path
 ) -> None:
     import_bill(cast, source, write_bill(tmp_path, BILL))
     for path in (tmp_path / "lake").rglob("*.parquet"):
         path.unlink()
-    export, page = request(cast, acting)
+    export, page = request(cast, operator_client)
     tasks.run_export(cast.account.pk, export.pk)
 
-    assert "Data changed while it was exported." in acting.get(page).content.decode()
+    assert "Data changed while it was exported." in operator_client.get(page).content.decode()
     assert list((tmp_path / "var" / "exports").iterdir()) == []
-    assert download(acting, export).status_code == 302
+    assert download(operator_client, export).status_code == 302
 
 
-def test_an_export_goes_after_a_week_and_with_its_account(cast: Cast, acting: Client) -> None:
-    first, _page = request(cast, acting)
+def test_an_export_goes_after_a_week_and_with_its_account(cast: Cast, operator_client: Client) -> None:
+    first, _page = request(cast, operator_client)
     tasks.run_export(cast.account.pk, first.pk)
     path = services.path_of(first)
     assert path.exists()
@@ -189,7 +189,7 @@ def test_an_export_goes_after_a_week_and_with_its_account(cast: Cast, acting: Cl
     assert not path.exists()
     assert not AccountExport.objects.unscoped().exists()
 
-    second, _page = request(cast, acting)
+    second, _page = request(cast, operator_client)
     tasks.run_export(cast.account.pk, second.pk)
     path = services.path_of(second)
     type(cast.account).objects.filter(pk=cast.account.pk).update(delete_after=clock.now())
@@ -199,15 +199,15 @@ def test_an_export_goes_after_a_week_and_with_its_account(cast: Cast, acting: Cl
 
 
 def test_one_that_was_interrupted_is_taken_up_three_times(
-    cast: Cast, acting: Client, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, operator_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    export, _page = request(cast, acting)
+    export, _page = request(cast, operator_client)
 
-    def die(_export: AccountExport) -> None:
+    def interrupt(_export: AccountExport) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as killed:
-        killed.setattr(services, "_write", die)
+        killed.setattr(services, "_write", interrupt)
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
                 tasks.run_export(cast.account.pk, export.pk)
@@ -222,41 +222,41 @@ def cancel_url(export: AccountExport) -> str:
     return f"/admin/exports/accountexport/{export.pk}/actions/cancel/"
 
 
-def test_one_that_waits_is_canceled_and_another_may_be_requested(cast: Cast, acting: Client) -> None:
-    export, page = request(cast, acting)
-    acting.post(cancel_url(export))
+def test_one_that_waits_is_canceled_and_another_may_be_requested(cast: Cast, operator_client: Client) -> None:
+    export, page = request(cast, operator_client)
+    operator_client.post(cancel_url(export))
     tasks.run_export(cast.account.pk, export.pk)
 
-    assert "Canceled" in acting.get(page).content.decode()
+    assert "Canceled" in operator_client.get(page).content.decode()
     assert not services.path_of(export).exists()
     assert AuditEntry.objects.unscoped().filter(action="account.export_cancel", account=cast.account).exists()
-    assert acting.post(cancel_url(export)).status_code == 404
+    assert operator_client.post(cancel_url(export)).status_code == 404
     with pytest.raises(UserError, match="canceled and cannot be canceled"):
         services.cancel_export(export=export, actor=cast.actor)
-    assert request(cast, acting)[0].pk != export.pk
+    assert request(cast, operator_client)[0].pk != export.pk
 
 
 @pytest.mark.parametrize("moment", ["between two files", "after the last one"])
 def test_one_that_runs_is_canceled_and_leaves_no_file(
     cast: Cast,
     source: CostSource,
-    acting: Client,
+    operator_client: Client,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     moment: str,
 ) -> None:
     import_bill(cast, source, write_bill(tmp_path, BILL))
-    export, _page = request(cast, acting)
+    export, _page = request(cast, operator_client)
     step = "write_focus_file" if moment == "between two files" else "_manifest"
     module: Any = focus_file if moment == "between two files" else services
     original = getattr(module, step)
 
-    def cancel_meanwhile(*arguments: Any) -> Any:
+    def cancel_first(*arguments: Any) -> Any:
         services.cancel_export(export=AccountExport.objects.unscoped().get(pk=export.pk), actor=cast.actor)
         monkeypatch.setattr(module, step, original)
         return original(*arguments)
 
-    monkeypatch.setattr(module, step, cancel_meanwhile)
+    monkeypatch.setattr(module, step, cancel_first)
     tasks.run_export(cast.account.pk, export.pk)
 
     export.refresh_from_db()

@@ -24,7 +24,7 @@ from finops.insights.spend_change.schemas import SpendChangeQuery
 from finops.lib.cost_access import CostLimit, cost_access
 from finops.lib.periods import DateRange
 from tests.cast import Cast
-from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.world.costs import add_source
 
 WEEK = DateRange(SPIKE, SPIKE + timedelta(days=6))
@@ -49,11 +49,11 @@ def spike(acme: Account) -> Anomaly:
     amount = with_extra(SPIKE, SPIKE + timedelta(days=1), "300")
     storage = bill(lambda day: 50, service="Storage", region="us-east-1")
     add_source(acme, [*bill(amount), *storage])
-    (anomaly,) = look(acme)
+    (anomaly,) = run_detection(acme)
     return anomaly
 
 
-def happen(account: Account, title: str, day: date = SPIKE, **fields: Any) -> None:
+def create_change_event(account: Account, title: str, day: date = SPIKE, **fields: Any) -> None:
     ChangeEvent.objects.create(
         account=account,
         title=title,
@@ -77,11 +77,11 @@ def beside_the_anomaly(account: Account, **query: Any) -> list[str]:
 def test_the_event_of_the_scope_that_moved_on_the_day_it_moved_is_first(
     acme: Account, spike: Anomaly
 ) -> None:
-    happen(acme, "earlier", SPIKE - timedelta(days=4), scope={"service": ["Compute"]})
-    happen(acme, "right", scope={"service": ["Compute"]})
-    happen(acme, "of all cost")
-    happen(acme, "of what stayed", scope={"service": ["Storage"]})
-    happen(acme, "long ago", SPIKE - timedelta(days=30), scope={"service": ["Compute"]})
+    create_change_event(acme, "earlier", SPIKE - timedelta(days=4), scope={"service": ["Compute"]})
+    create_change_event(acme, "right", scope={"service": ["Compute"]})
+    create_change_event(acme, "of all cost")
+    create_change_event(acme, "of what stayed", scope={"service": ["Storage"]})
+    create_change_event(acme, "long ago", SPIKE - timedelta(days=30), scope={"service": ["Compute"]})
 
     assert beside_the_change(acme)[:2] == ["right", "of all cost"]
     assert beside_the_anomaly(acme)[:2] == ["right", "earlier"]
@@ -92,28 +92,28 @@ def test_the_event_of_the_scope_that_moved_on_the_day_it_moved_is_first(
 def test_only_events_with_cost_within_the_filters_of_the_question_are_candidates(
     acme: Account, spike: Anomaly
 ) -> None:
-    happen(acme, "compute", scope={"service": ["Compute"]})
-    happen(acme, "elsewhere", scope={"service": ["Compute"], "region": ["us-east-1"]})
+    create_change_event(acme, "compute", scope={"service": ["Compute"]})
+    create_change_event(acme, "elsewhere", scope={"service": ["Compute"], "region": ["us-east-1"]})
 
     assert beside_the_change(acme) == ["compute"]
     assert beside_the_change(acme, filters=[CostFilter(dimension="service", values=["Storage"])]) == []
 
 
 def test_an_anomaly_of_a_scope_has_the_events_that_fit_it(acme: Account, spike: Anomaly) -> None:
-    happen(acme, "of the source", scope={"source": [spike.source.name], "service": ["Compute"]})
-    happen(acme, "of another source", scope={"source": ["Other"], "service": ["Compute"]})
+    create_change_event(acme, "of the source", scope={"source": [spike.source.name], "service": ["Compute"]})
+    create_change_event(acme, "of another source", scope={"source": ["Other"], "service": ["Compute"]})
 
     assert beside_the_anomaly(acme, source=spike.source.name) == ["of the source"]
 
 
 def test_an_event_of_a_dimension_that_is_gone_is_no_candidate(acme: Account, spike: Anomaly) -> None:
-    happen(acme, "gone", scope={"cost_tag:deleted": ["x"], "service": ["Compute"]})
+    create_change_event(acme, "gone", scope={"cost_tag:deleted": ["x"], "service": ["Compute"]})
 
     assert beside_the_change(acme) == []
 
 
 def test_a_limited_reader_sees_candidates_of_what_her_limit_has_whole(acme: Account, spike: Anomaly) -> None:
-    happen(acme, "right", scope={"service": ["Compute"]})
+    create_change_event(acme, "right", scope={"service": ["Compute"]})
 
     with cost_access(CostLimit("All", lambda table: table.service.notnull())):
         assert beside_the_change(acme) == []
@@ -140,7 +140,7 @@ def happen_often(account: Account, count: int, start: date, **fields: Any) -> No
 def test_events_nearest_to_the_change_are_evaluated_and_the_answer_says_that_others_are_not(
     acme: Account, spike: Anomaly
 ) -> None:
-    happen(acme, "right", scope={"service": ["Compute"]})
+    create_change_event(acme, "right", scope={"service": ["Compute"]})
     happen_often(acme, 1_000, SPIKE + timedelta(days=3), scope={"service": ["Storage"]})
 
     answer = explain_spend_change(acme, SpendChangeQuery(**QUERY))
@@ -156,7 +156,7 @@ def test_thousands_of_events_of_another_scope_hide_no_event_of_an_anomaly(
     acme: Account, spike: Anomaly
 ) -> None:
     name = spike.source.name
-    happen(acme, "right", scope={"source": [name], "service": ["Compute"]})
+    create_change_event(acme, "right", scope={"source": [name], "service": ["Compute"]})
     happen_often(acme, 5_001, SPIKE, scope={"source": ["Other"], "service": ["Compute"]})
 
     answer = list_anomalies(acme, AnomaliesQuery(state="all", source=name))
@@ -174,9 +174,9 @@ def test_events_between_distant_anomalies_are_not_read(acme: Account) -> None:
     amount = with_extra(SPIKE, SPIKE, "300")
     late = with_extra(later, later, "300")
     add_source(acme, bill(lambda day: max(amount(day), late(day)), last=later))
-    look(acme)
-    happen(acme, "first")
-    happen(acme, "second", later)
+    run_detection(acme)
+    create_change_event(acme, "first")
+    create_change_event(acme, "second", later)
     happen_often(acme, 5_000, SPIKE + timedelta(days=8))
 
     rows = list_anomalies(acme, AnomaliesQuery(state="all")).anomalies

@@ -104,7 +104,7 @@ def answer(reply: Reply, arrives: bool) -> Reply:
     return reply if arrives else Reply(reply.status, reply.body, reply.headers, cut=0.5)
 
 
-def zulu(moment: datetime | None) -> str | None:
+def utc_text(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
 
 
@@ -156,9 +156,9 @@ class FakeGitHub(FakeTracker):
             "state": "open" if issue.state == "open" else "closed",
             "state_reason": reasons[issue.state],
             "html_url": f"https://github.com/acme/infra/issues/{issue.number}",
-            "created_at": zulu(issue.created),
-            "updated_at": zulu(issue.updated),
-            "closed_at": zulu(issue.closed),
+            "created_at": utc_text(issue.created),
+            "updated_at": utc_text(issue.updated),
+            "closed_at": utc_text(issue.closed),
         }
 
     def list(self, request: ReplayRequest) -> Reply:
@@ -342,13 +342,13 @@ class FakeLinear(FakeTracker):
             "not_planned": ("Canceled", "canceled"),
         }
         name, kind = states[issue.state]
-        closed = zulu(issue.closed)
+        closed = utc_text(issue.closed)
         return {
             "id": issue.id,
             "identifier": f"ENG-{issue.number}",
             "url": f"https://linear.app/acme/issue/ENG-{issue.number}/x",
             "trashed": issue.gone == "deleted" or None,
-            "createdAt": zulu(issue.created),
+            "createdAt": utc_text(issue.created),
             "completedAt": closed if issue.state == "completed" else None,
             "canceledAt": closed if issue.state == "not_planned" else None,
             "description": issue.text,

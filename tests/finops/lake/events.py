@@ -117,7 +117,7 @@ def waiting_rows(account: Account | None = None) -> list[dict[str, Any]]:
     return rows
 
 
-def forget(account: Account) -> None:
+def delete_usage(account: Account) -> None:
     """Nothing of the account's usage counts any more."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM lake_usageinbox WHERE account_id = %s", [account.pk])
@@ -134,7 +134,7 @@ def run_query(
     return rows
 
 
-def by(account: Account, column: str, *keys: str, days: tuple[date, date] = ALWAYS) -> dict[Any, Decimal]:
+def quantity_by(account: Account, column: str, *keys: str, days: tuple[date, date] = ALWAYS) -> dict[Any, Decimal]:
     """Quantities by one column."""
     rows = run_query(
         account, lambda usage: usage.group_by(key=column).agg(q=usage.quantity.sum()), *keys, days=days

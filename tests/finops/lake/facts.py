@@ -85,7 +85,7 @@ def total(account: Account, start: date = EVER[0], end: date = EVER[1]) -> Decim
     return total
 
 
-def by(column: str) -> Callable[[Any], Any]:
+def billed_by(column: str) -> Callable[[Any], Any]:
     """Billed cost by one column."""
     return lambda cost: cost.group_by(key=cost[column]).agg(total=cost.billed_cost.sum())
 

@@ -52,22 +52,22 @@ STEPS: list[tuple[Any, str]] = [
 def watching(at: Callable[[str], None]) -> Iterator[None]:
     watched = threading.get_ident()
 
-    def tell(step: str) -> None:
+    def report_step(step: str) -> None:
         if threading.get_ident() == watched:
             at(step)
 
     with pytest.MonkeyPatch.context() as patch:
         for place, name in STEPS:
-            patch.setattr(place, name, _between(tell, getattr(place, name), name))
+            patch.setattr(place, name, _between(report_step, getattr(place, name), name))
         yield
 
 
-def _between(tell: Callable[[str], None], step: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _between(report_step: Callable[[str], None], step: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(step)
-    def traced(*args: Any, **kwargs: Any) -> Any:
-        tell(f"before {name}")
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        report_step(f"before {name}")
         result = step(*args, **kwargs)
-        tell(f"after {name}")
+        report_step(f"after {name}")
         return result
 
-    return traced
+    return trace

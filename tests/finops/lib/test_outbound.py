@@ -130,15 +130,15 @@ def test_a_public_name_is_taken_and_an_unknown_one_is_not() -> None:
     with use_resolver(lambda host, port: ["93.184.216.34", "2606:2800:220:1::1"]):
         check_url("https://hooks.example.com:8443/x")
 
-    def unknown(host: str, port: int) -> list[str]:
+    def refuse_name(host: str, port: int) -> list[str]:
         raise OSError("no such name")
 
     with (
-        use_resolver(unknown),
+        use_resolver(refuse_name),
         pytest.raises(UrlRefusal, match=r"No DNS address for hooks\.example\.com"),
     ):
         check_url("https://hooks.example.com/x")
-    with use_resolver(unknown), pytest.raises(DeliveryTimeout):
+    with use_resolver(refuse_name), pytest.raises(DeliveryTimeout):
         send("https://hooks.example.com/x")
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def pooled() -> Iterator[DatabaseWrapper]:
+def pool_wrapper() -> Iterator[DatabaseWrapper]:
     options = {**connection.settings_dict["OPTIONS"], "pool": {"min_size": 0, "max_size": 2, "timeout": 10}}
     wrapper = DatabaseWrapper({**connection.settings_dict, "OPTIONS": options}, alias="pooled")
     yield wrapper
@@ -37,22 +37,22 @@ def fetch_row(sql: str, *values: Any) -> Any:
         return cursor.fetchone()
 
 
-def test_a_connection_that_the_server_ended_in_the_pool_is_given_to_nobody(pooled: DatabaseWrapper) -> None:
-    first = backend(pooled)
-    pooled.close()
+def test_a_connection_that_the_server_ended_in_the_pool_is_given_to_nobody(pool_wrapper: DatabaseWrapper) -> None:
+    first = backend(pool_wrapper)
+    pool_wrapper.close()
     assert fetch_row("SELECT pg_terminate_backend(%s, 5000)", first) == (True,)
-    assert backend(pooled) != first
+    assert backend(pool_wrapper) != first
 
 
-def test_a_connection_that_lives_is_used_again(pooled: DatabaseWrapper) -> None:
-    first = backend(pooled)
-    pooled.close()
-    assert backend(pooled) == first
+def test_a_connection_that_lives_is_used_again(pool_wrapper: DatabaseWrapper) -> None:
+    first = backend(pool_wrapper)
+    pool_wrapper.close()
+    assert backend(pool_wrapper) == first
 
 
-def test_a_connection_with_news_of_the_server_is_alive(pooled: DatabaseWrapper) -> None:
-    pooled.ensure_connection()
-    listening: psycopg.Connection[Any] = pooled.connection
+def test_a_connection_with_news_of_the_server_is_alive(pool_wrapper: DatabaseWrapper) -> None:
+    pool_wrapper.ensure_connection()
+    listening: psycopg.Connection[Any] = pool_wrapper.connection
     listening.execute("LISTEN news")
     assert is_alive(listening)
     with psycopg.connect(listening.info.dsn, password=listening.info.password, autocommit=True) as other:

@@ -19,7 +19,7 @@ from tests.isolation.marks import fill_with_marks
 
 
 @pytest.fixture
-def acting(operator: Client) -> Client:
+def operator_client(operator: Client) -> Client:
     return reauthenticated(operator, User.objects.get(email="operator@example.com"))
 
 
@@ -27,11 +27,11 @@ def page_of(account: Account, action: str) -> str:
     return f"/admin/accounts/account/{account.pk}/actions/{action}/"
 
 
-def test_the_dry_run_counts_and_deletes_nothing(cast: Cast, acting: Client) -> None:
+def test_the_dry_run_counts_and_deletes_nothing(cast: Cast, operator_client: Client) -> None:
     fill_with_marks(cast.account)
     before = count_rows(cast.account.pk)
 
-    page = acting.get(page_of(cast.account, "delete")).content.decode()
+    page = operator_client.get(page_of(cast.account, "delete")).content.decode()
 
     assert "Lake segments" in page
     assert "Memberships" in page
@@ -41,11 +41,11 @@ def test_the_dry_run_counts_and_deletes_nothing(cast: Cast, acting: Client) -> N
     assert Account.objects.get(pk=cast.account.pk).delete_after is None
 
 
-def test_it_is_deleted_after_14_days_and_no_row_is_left(cast: Cast, acting: Client) -> None:
+def test_it_is_deleted_after_14_days_and_no_row_is_left(cast: Cast, operator_client: Client) -> None:
     fill_with_marks(cast.account)
     other = count_rows(cast.other_account.pk)
 
-    acting.post(page_of(cast.account, "delete"))
+    operator_client.post(page_of(cast.account, "delete"))
     with clock.frozen(clock.now() + timedelta(days=15)):
         assert delete_account(account_id=cast.account.pk)
 
@@ -53,22 +53,22 @@ def test_it_is_deleted_after_14_days_and_no_row_is_left(cast: Cast, acting: Clie
     assert count_rows(cast.other_account.pk) == other
 
 
-def test_until_then_it_is_restored(cast: Cast, acting: Client) -> None:
-    acting.post(page_of(cast.account, "delete"))
+def test_until_then_it_is_restored(cast: Cast, operator_client: Client) -> None:
+    operator_client.post(page_of(cast.account, "delete"))
     assert Account.objects.get(pk=cast.account.pk).delete_after is not None
-    assert acting.get(page_of(cast.account, "delete")).status_code == 404
+    assert operator_client.get(page_of(cast.account, "delete")).status_code == 404
 
-    acting.post(page_of(cast.account, "restore"))
+    operator_client.post(page_of(cast.account, "restore"))
 
     assert Account.objects.get(pk=cast.account.pk).delete_after is None
 
 
-def test_delete_now_wants_the_name_and_a_scheduled_deletion(cast: Cast, acting: Client) -> None:
-    assert acting.get(page_of(cast.account, "delete-now")).status_code == 404
-    acting.post(page_of(cast.account, "delete"))
-    page = acting.get(f"/admin/accounts/account/{cast.account.pk}/change/").content.decode()
+def test_delete_now_wants_the_name_and_a_scheduled_deletion(cast: Cast, operator_client: Client) -> None:
+    assert operator_client.get(page_of(cast.account, "delete-now")).status_code == 404
+    operator_client.post(page_of(cast.account, "delete"))
+    page = operator_client.get(f"/admin/accounts/account/{cast.account.pk}/change/").content.decode()
 
-    refusal = acting.post(page_of(cast.account, "delete-now"), {"name": "acme"})
+    refusal = operator_client.post(page_of(cast.account, "delete-now"), {"name": "acme"})
 
     assert "The account is deleted on" in page
     assert refusal.status_code == 422
@@ -78,30 +78,30 @@ def test_delete_now_wants_the_name_and_a_scheduled_deletion(cast: Cast, acting: 
 
 
 def test_delete_now_shows_progress_and_then_that_nothing_is_left(
-    cast: Cast, acting: Client, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, operator_client: Client, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill_with_marks(cast.account)
     fill_with_marks(cast.other_account)
-    acting.post(page_of(cast.account, "delete"))
+    operator_client.post(page_of(cast.account, "delete"))
     sent: list[tuple[object, ...]] = []
     monkeypatch.setattr(deletion, "publish", lambda *task, **_options: sent.append(task))
 
     with django_capture_on_commit_callbacks(execute=True):
-        answer = acting.post(page_of(cast.account, "delete-now"), {"name": "Acme"})
+        answer = operator_client.post(page_of(cast.account, "delete-now"), {"name": "Acme"})
     page_url = answer.headers["Location"]
-    waiting = acting.get(page_url).content.decode()
+    waiting = operator_client.get(page_url).content.decode()
     pages: list[str] = []
     delete_chunk = deletion._delete_chunk
 
     def look_and_delete(table: str, account_id: int, *, limit: int | None) -> int:
         if table == "ingestion_usagebatch" and limit is not None:
-            pages.append(acting.get(page_url).content.decode())
+            pages.append(operator_client.get(page_url).content.decode())
         return delete_chunk(table, account_id, limit=limit)
 
     monkeypatch.setattr(deletion, "_delete_chunk", look_and_delete)
     assert sent == [("accounts.delete_account", cast.account.pk)]
     assert delete_account(account_id=cast.account.pk)
-    finished_page = acting.get(page_url).content.decode()
+    finished_page = operator_client.get(page_url).content.decode()
 
     assert "Waiting for a worker" in waiting
     assert "rows deleted" in pages[-1]
@@ -119,15 +119,15 @@ def test_delete_now_shows_progress_and_then_that_nothing_is_left(
     assert sum(count_rows(cast.other_account.pk).values()) > 20
 
 
-def test_what_is_left_is_named(cast: Cast, acting: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    acting.post(page_of(cast.account, "delete"))
+def test_what_is_left_is_named(cast: Cast, operator_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    operator_client.post(page_of(cast.account, "delete"))
     Account.objects.update(delete_after=clock.now())
     monkeypatch.setattr("finops.lake.hooks.remaining_files._entries", {"lake": lambda _number: 3})
     delete_account(account_id=cast.account.pk)
     record = AccountDeletion.objects.get()
     AccountDeletion.objects.update(rows_left={"accounts_mcpkey": 7})
 
-    page = acting.get(f"/admin/accounts/accountdeletion/{record.pk}/change/").content.decode()
+    page = operator_client.get(f"/admin/accounts/accountdeletion/{record.pk}/change/").content.decode()
 
     assert record.files_left == 3
     assert "Incomplete" in page
@@ -135,8 +135,8 @@ def test_what_is_left_is_named(cast: Cast, acting: Client, monkeypatch: pytest.M
     assert "MCP keys" in page
 
 
-def test_a_run_that_died_before_its_last_count_is_finished_by_the_next(cast: Cast, acting: Client) -> None:
-    acting.post(page_of(cast.account, "delete"))
+def test_a_run_that_died_before_its_last_count_is_finished_by_the_next(cast: Cast, operator_client: Client) -> None:
+    operator_client.post(page_of(cast.account, "delete"))
     Account.objects.filter(pk=cast.account.pk).update(delete_after=clock.now())
     delete_account(account_id=cast.account.pk)
     AccountDeletion.objects.update(finished_at=None)
@@ -157,7 +157,7 @@ def test_the_record_goes_after_a_year(cast: Cast) -> None:
 
 
 def test_a_dry_run_that_takes_too_long_says_so(
-    cast: Cast, acting: Client, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, operator_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def count_slowly(_number: int) -> dict[str, int]:
         with connection.cursor() as cursor:
@@ -167,7 +167,7 @@ def test_a_dry_run_that_takes_too_long_says_so(
     monkeypatch.setattr("finops.operations.queries.STATEMENT_SECONDS", 0.1)
     monkeypatch.setattr("finops.operations.row_actions.count_rows", count_slowly)
 
-    page = acting.get(page_of(cast.account, "delete"))
+    page = operator_client.get(page_of(cast.account, "delete"))
 
     assert page.status_code == 200
     assert "There are too many rows to count within" in page.content.decode()

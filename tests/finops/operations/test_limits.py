@@ -27,15 +27,15 @@ def url_of(account: Account) -> str:
 
 
 @pytest.fixture
-def acting(operator: Client) -> Client:
+def operator_client(operator: Client) -> Client:
     return reauthenticated(operator, User.objects.get(email="operator@example.com"))
 
 
-def test_an_operator_sets_limits_and_removes_them_and_the_account_sees_it(cast: Cast, acting: Client) -> None:
-    page = acting.get(url_of(cast.account)).content.decode()
-    acting.post(url_of(cast.account), {"BUDGETS_PER_ACCOUNT": "75", "USAGE_RATE_LIMIT_PER_MINUTE": "5000"})
+def test_an_operator_sets_limits_and_removes_them_and_the_account_sees_it(cast: Cast, operator_client: Client) -> None:
+    page = operator_client.get(url_of(cast.account)).content.decode()
+    operator_client.post(url_of(cast.account), {"BUDGETS_PER_ACCOUNT": "75", "USAGE_RATE_LIMIT_PER_MINUTE": "5000"})
     raised = Account.objects.get(pk=cast.account.pk).limits
-    acting.post(url_of(cast.account), {"BUDGETS_PER_ACCOUNT": "", "USAGE_RATE_LIMIT_PER_MINUTE": "5000"})
+    operator_client.post(url_of(cast.account), {"BUDGETS_PER_ACCOUNT": "", "USAGE_RATE_LIMIT_PER_MINUTE": "5000"})
 
     assert "Default: 1,000. Maximum: 100,000." in page
     assert raised == {"BUDGETS_PER_ACCOUNT": 75, "USAGE_RATE_LIMIT_PER_MINUTE": 5000}
@@ -49,9 +49,9 @@ def test_an_operator_sets_limits_and_removes_them_and_the_account_sees_it(cast: 
 
 @pytest.mark.parametrize("value", ["0", "-1", "x", "100001", "1.5"])
 def test_what_is_out_of_range_stands_in_the_form_and_changes_nothing(
-    cast: Cast, acting: Client, value: str
+    cast: Cast, operator_client: Client, value: str
 ) -> None:
-    answer = acting.post(url_of(cast.account), {"MCP_RATE_LIMIT_PER_MINUTE": value})
+    answer = operator_client.post(url_of(cast.account), {"MCP_RATE_LIMIT_PER_MINUTE": value})
 
     assert answer.status_code == 422
     assert "is-invalid" in answer.content.decode()

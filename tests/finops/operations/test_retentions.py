@@ -129,15 +129,15 @@ def test_an_account_with_a_longer_retention_keeps_what_goes_by_the_default_elsew
             rows.update(**{field: clock.now() - timedelta(days=age)})
     limit(cast.account, **{name: days * 2})
 
-    def left(account: Account) -> list[int]:
+    def ages_in_days(account: Account) -> list[int]:
         moments = model.objects.unscoped().filter(account=account).values_list(field, flat=True)
         return sorted((clock.now() - each).days for each in moments)
 
     sweep()
-    assert (left(cast.account), left(cast.other_account)) == ([days - 1, days + 1], [days - 1])
+    assert (ages_in_days(cast.account), ages_in_days(cast.other_account)) == ([days - 1, days + 1], [days - 1])
     limit(cast.account, **{name: None})
     sweep()
-    assert (left(cast.account), left(cast.other_account)) == ([days - 1], [days - 1])
+    assert (ages_in_days(cast.account), ages_in_days(cast.other_account)) == ([days - 1], [days - 1])
 
 
 def test_the_newest_syncs_and_runs_of_each_stay_whatever_their_age(
@@ -227,18 +227,18 @@ def test_the_audit_log_says_how_long_entries_are_kept_and_an_operator_sets_180_d
     cast: Cast, operator: Client
 ) -> None:
     admin, page = signed_in(cast.admin), "/a/acme/settings/audit-log/"
-    acting = reauthenticated(operator, User.objects.get(email="operator@example.com"))
+    operator_client = reauthenticated(operator, User.objects.get(email="operator@example.com"))
     form = f"/admin/accounts/account/{cast.account.pk}/actions/limits/"
     assert "Entries are kept as long as the account." in get_page(admin, page)
 
-    refusal = acting.post(form, {"AUDIT_LOG_DAYS": "30"})
-    acting.post(form, {"AUDIT_LOG_DAYS": "365"})
+    refusal = operator_client.post(form, {"AUDIT_LOG_DAYS": "30"})
+    operator_client.post(form, {"AUDIT_LOG_DAYS": "365"})
 
     assert refusal.status_code == 422
     assert "30 is not between 180 and 3,650 and not 0." in refusal.content.decode()
     assert "Entries are kept for 365 days." in get_page(admin, page)
     assert "Audit log kept, days 365 Forever" in get_page(
-        acting, f"/admin/accounts/account/{cast.account.pk}/change/"
+        operator_client, f"/admin/accounts/account/{cast.account.pk}/change/"
     )
 
 
@@ -349,17 +349,17 @@ def test_the_account_reads_its_ceilings_beside_what_it_chooses(cast: Cast) -> No
 def test_the_form_names_bounds_and_consequence_and_the_page_of_the_account_the_value(
     cast: Cast, operator: Client
 ) -> None:
-    acting = reauthenticated(operator, User.objects.get(email="operator@example.com"))
+    operator_client = reauthenticated(operator, User.objects.get(email="operator@example.com"))
     url = f"/admin/accounts/account/{cast.account.pk}/"
-    form = get_page(acting, f"{url}actions/limits/")
-    refusal = acting.post(f"{url}actions/limits/", {"SYNC_DAYS": "6"})
-    acting.post(f"{url}actions/limits/", {"SYNC_DAYS": "365"})
+    form = get_page(operator_client, f"{url}actions/limits/")
+    refusal = operator_client.post(f"{url}actions/limits/", {"SYNC_DAYS": "6"})
+    operator_client.post(f"{url}actions/limits/", {"SYNC_DAYS": "365"})
 
     assert "Syncs kept, days" in form
     assert "Default: 90. Minimum: 7. Maximum: 1,100. The newest 20 of each source stay." in form
     assert refusal.status_code == 422
     assert "Enter 7 to 1,100." in refusal.content.decode()
-    page = get_page(acting, f"{url}change/")
+    page = get_page(operator_client, f"{url}change/")
     assert "Syncs kept, days 365 90" in page
     assert "Raw usage kept at most, months Default Forever" in page
 

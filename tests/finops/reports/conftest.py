@@ -36,7 +36,7 @@ def bill() -> list[Line]:
 
 
 @pytest.fixture
-def reported(acme: Account) -> Account:
+def account_with_report(acme: Account) -> Account:
     """Four months of cost, of which Core owns most; a budget of the account and one of Core; a unit metric."""
     add_source(acme, bill())
     TeamKey.objects.create(account=acme, dimension="tag:team")
@@ -50,8 +50,8 @@ def reported(acme: Account) -> Account:
 
 
 @pytest.fixture
-def channel(reported: Account) -> AlertChannel:
-    return create_mail_channel(reported, "cfo@example.com", name="Finance")
+def channel(account_with_report: Account) -> AlertChannel:
+    return create_mail_channel(account_with_report, "cfo@example.com", name="Finance")
 
 
 def draft(channel: AlertChannel, **fields: Any) -> ReportScheduleDraft:

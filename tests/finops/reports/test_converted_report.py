@@ -14,7 +14,7 @@ from finops.exchange_rates.services import enter_rate
 from finops.insights.models import Incident
 from finops.lib.formats.sentences import reader_text
 from tests.cast import ACTOR, Cast, signed_in
-from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.finops.reports.conftest import FEBRUARY, FIRST
 from tests.pages import csv_rows, get_page
 from tests.world.budgets import daily_cost
@@ -28,14 +28,14 @@ CONVERTED = {"month": "2026-02", "currency": "USD"}
 
 
 @pytest.fixture
-def euros(reported: Account) -> Account:
+def euros(account_with_report: Account) -> Account:
     """Beside the dollars 2 EUR a day of Mail and 1 EUR a day of Compute, with a rate up to 21 February (kept 7 days: until 28)."""
     lines = [
         *daily_cost(FIRST, FEBRUARY[1], 2, currency="EUR", service="Mail", service_category="Mail"),
         *daily_cost(*FEBRUARY, 1, currency="EUR", service="Compute", service_category="Compute"),
     ]
-    add_source(reported, lines, name="Euro")
-    return reported
+    add_source(account_with_report, lines, name="Euro")
+    return account_with_report
 
 
 def set_rates(account: Account, *days: date) -> None:
@@ -123,7 +123,7 @@ def test_every_note_of_the_page_is_in_the_csv(cast: Cast, euros: Account) -> Non
 def test_csv_has_anomalies_with_what_was_billed_and_how_many_there_are(cast: Cast, euros: Account) -> None:
     add_source(euros, bill(with_extra(SPIKE, SPIKE, "300"), currency="EUR", service="GPU"), name="GPU")
     set_rates(euros, *weekly(FIRST, 16))
-    anomalies = look(euros)
+    anomalies = run_detection(euros)
     gpu = next(each for each in anomalies if each.value == "GPU")
 
     rows = csv_rows(
@@ -138,7 +138,7 @@ def test_csv_has_anomalies_with_what_was_billed_and_how_many_there_are(cast: Cas
     assert int(total["value"]) == of_march.count() > 1
 
 
-def test_nothing_is_added_where_nothing_is_converted(cast: Cast, reported: Account) -> None:
+def test_nothing_is_added_where_nothing_is_converted(cast: Cast, account_with_report: Account) -> None:
     rows = csv_rows(signed_in(cast.viewer).get(PAGE, {"month": "2026-02", "format": "csv"}))
 
     assert {row["original amounts"] for row in rows} == {""}

@@ -50,8 +50,8 @@ def february_lines(**tags: str) -> list[dict[str, Any]]:
     return [each for each in bill() if FEBRUARY[0] <= each["charge_date"] <= FEBRUARY[1]]
 
 
-def test_the_figures_of_a_month_are_the_sums_of_its_lines(reported: Account) -> None:
-    report = report_of(reported)
+def test_the_figures_of_a_month_are_the_sums_of_its_lines(account_with_report: Account) -> None:
+    report = report_of(account_with_report)
     by_service = add_up(february_lines(), lambda one: one["service"])
 
     assert {row.group["service"]: row.amount for row in report.spend.rows} == by_service
@@ -67,28 +67,28 @@ def test_the_figures_of_a_month_are_the_sums_of_its_lines(reported: Account) -> 
     assert [(row.amount, row.currency) for row in report.no_team_rows] == [(Decimal("30.80"), "USD")]
 
 
-def test_each_section_is_the_answer_of_the_page_that_shows_it(reported: Account) -> None:
+def test_each_section_is_the_answer_of_the_page_that_shows_it(account_with_report: Account) -> None:
     first, last = FEBRUARY
-    report = report_of(reported)
+    report = report_of(account_with_report)
 
     days: dict[str, Any] = {"start_date": first, "end_date": last}
     spend = SpendQuery(**days, group_by=["service"], compare_to="previous_period")
-    assert report.spend == query_spend(reported, spend)
-    assert report.change.answer == explain_spend_change(reported, SpendChangeQuery(**days, top=8))
-    statuses = {each.name: each for each in budget_statuses(reported, day=last)}
+    assert report.spend == query_spend(account_with_report, spend)
+    assert report.change.answer == explain_spend_change(account_with_report, SpendChangeQuery(**days, top=8))
+    statuses = {each.name: each for each in budget_statuses(account_with_report, day=last)}
     assert {each.name: each for each in report.budgets.answer or ()} == statuses
-    assert report.savings.answer == list_savings(reported, SavingsQuery(limit=5), evidence=0)
+    assert report.savings.answer == list_savings(account_with_report, SavingsQuery(limit=5), evidence=0)
     (unit_cost,) = report.unit_costs
     question = UnitCostQuery(unit_metric="Cost per call", mode="total", compare_to="previous_period", **days)
-    assert unit_cost.section.answer == query_unit_cost(reported, question)
+    assert unit_cost.section.answer == query_unit_cost(account_with_report, question)
     assert report.teams is not None
     assert report.teams.answer is not None
     teams = {row.group["team"]: row.amount for row in report.teams.answer.rows}
-    assert teams["Core"] == list_teams(reported).teams[0].costs[0].amount
+    assert teams["Core"] == list_teams(account_with_report).teams[0].costs[0].amount
 
 
-def test_a_report_of_a_team_has_its_cost_and_its_budgets(reported: Account) -> None:
-    report = report_of(reported, team="core")
+def test_a_report_of_a_team_has_its_cost_and_its_budgets(account_with_report: Account) -> None:
+    report = report_of(account_with_report, team="core")
 
     assert report.scope.team == "Core"
     assert report.spend.totals[0].amount == Decimal("658.00")
@@ -98,18 +98,18 @@ def test_a_report_of_a_team_has_its_cost_and_its_budgets(reported: Account) -> N
     assert all(row.group["service"] != "Storage" for row in report.spend.rows)
 
 
-def test_a_month_in_progress_counts_its_days_and_says_so_first(cast: Cast, reported: Account) -> None:
+def test_a_month_in_progress_counts_its_days_and_says_so_first(cast: Cast, account_with_report: Account) -> None:
     page = get_page(signed_in(cast.viewer), PAGE, month="2026-03")
 
     assert "Month in progress: Mar 1 – 20." in page
     assert page.index("Month in progress") < page.index("Budgets at risk")
-    report = report_of(reported, "2026-03")
+    report = report_of(account_with_report, "2026-03")
     assert report.spend.period.name == "month_to_date"
     assert report.spend.totals[0].amount == 19 * (Decimal("10.25") + Decimal("1.10") + 3)
 
 
 def test_the_page_is_of_the_newest_month_that_is_over_and_has_every_section(
-    cast: Cast, reported: Account
+    cast: Cast, account_with_report: Account
 ) -> None:
     page = get_page(signed_in(cast.viewer), PAGE)
 
@@ -122,14 +122,14 @@ def test_the_page_is_of_the_newest_month_that_is_over_and_has_every_section(
     assert page.index("not allocated to a team") < page.index("Budgets at risk")
 
 
-def test_the_trend_is_drawn_with_a_name_for_those_who_do_not_see_it(cast: Cast, reported: Account) -> None:
+def test_the_trend_is_drawn_with_a_name_for_those_who_do_not_see_it(cast: Cast, account_with_report: Account) -> None:
     html = signed_in(cast.viewer).get(PAGE).content.decode()
 
     assert '<svg class="drawing drawing-wide"' in html
     assert 'aria-label="Spend by month in USD: Dec 2025 $444.85, Feb $688.80"' in html
 
 
-def test_csv_has_every_figure_exactly(cast: Cast, reported: Account) -> None:
+def test_csv_has_every_figure_exactly(cast: Cast, account_with_report: Account) -> None:
     rows = csv_rows(signed_in(cast.viewer).get(PAGE, {"month": "2026-02", "format": "csv"}))
 
     figures = {(row["section"], row["name"], row["period"], row["figure"]): row["value"] for row in rows}
@@ -142,7 +142,7 @@ def test_csv_has_every_figure_exactly(cast: Cast, reported: Account) -> None:
     assert Decimal(figures["Budgets", "Everything", days, "amount"]) == 600
     assert figures["Budgets", "Everything", days, "status"] == "exceeded"
     assert Decimal(figures["Unit cost", "Cost per call", days, "unit cost"]) == Decimal("688.80") / 2800
-    exact = report_of(reported).spend.totals[0].change
+    exact = report_of(account_with_report).spend.totals[0].change
     assert exact is not None
     assert exact.ratio is not None
     ratio = Decimal(figures["Summary", "Total", days, "change ratio"])
@@ -158,7 +158,7 @@ def test_csv_has_every_figure_exactly(cast: Cast, reported: Account) -> None:
     ],
 )
 def test_a_bad_question_says_what_to_do(
-    cast: Cast, reported: Account, query: dict[str, str], problem: str
+    cast: Cast, account_with_report: Account, query: dict[str, str], problem: str
 ) -> None:
     page = text_of(signed_in(cast.viewer).get(PAGE, query), status=400)
 
@@ -173,7 +173,7 @@ def test_an_account_without_cost_is_led_to_its_sources(cast: Cast, acme: Account
 
 
 def test_a_section_that_cannot_be_read_says_so_and_the_others_stand(
-    cast: Cast, reported: Account, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, account_with_report: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_args: object, **_fields: object) -> None:
         raise UserError("The query took too long.")
@@ -186,10 +186,10 @@ def test_a_section_that_cannot_be_read_says_so_and_the_others_stand(
     assert [row["reason"] for row in rows if row["figure"] == "problem"] == ["The query took too long."]
 
 
-def test_several_currencies_are_one_at_a_time_and_never_added(cast: Cast, reported: Account) -> None:
-    add_source(reported, daily_cost(*FEBRUARY, 2, currency="EUR", service="Mail"), name="Euro")
+def test_several_currencies_are_one_at_a_time_and_never_added(cast: Cast, account_with_report: Account) -> None:
+    add_source(account_with_report, daily_cost(*FEBRUARY, 2, currency="EUR", service="Mail"), name="Euro")
 
-    report = report_of(reported)
+    report = report_of(account_with_report)
 
     assert {total.currency: total.amount for total in report.spend.totals} == {
         "USD": Decimal("688.80"),
@@ -197,9 +197,9 @@ def test_several_currencies_are_one_at_a_time_and_never_added(cast: Cast, report
     }
 
 
-def test_one_currency_of_several_says_first_what_the_others_cost(cast: Cast, reported: Account) -> None:
-    add_source(reported, daily_cost(*FEBRUARY, 2, currency="EUR", service="Mail"), name="Euro")
-    Account.objects.filter(pk=reported.pk).update(currencies=["USD", "EUR"])
+def test_one_currency_of_several_says_first_what_the_others_cost(cast: Cast, account_with_report: Account) -> None:
+    add_source(account_with_report, daily_cost(*FEBRUARY, 2, currency="EUR", service="Mail"), name="Euro")
+    Account.objects.filter(pk=account_with_report.pk).update(currencies=["USD", "EUR"])
     client = signed_in(cast.viewer)
 
     page = get_page(client, PAGE, currency="only-USD")
@@ -247,22 +247,22 @@ def test_categories_left_out_and_days_without_bills_are_said_first(
     assert "without $52.00 of Tax" in note["value"]
 
 
-def test_late_sources_are_said_first(cast: Cast, reported: Account) -> None:
+def test_late_sources_are_said_first(cast: Cast, account_with_report: Account) -> None:
     with at(date(2026, 3, 1)):
-        add_source(reported, daily_cost(FIRST, date(2026, 2, 26), 2, service="Mail"), name="Late")
+        add_source(account_with_report, daily_cost(FIRST, date(2026, 2, 26), 2, service="Mail"), name="Late")
         page = get_page(signed_in(cast.viewer), PAGE, month="2026-02")
 
     position = page.index("Data is complete through Feb 26. Later days are incomplete.")
     assert position < page.index("Budgets at risk")
 
 
-def test_a_stranger_does_not_see_it(cast: Cast, reported: Account, client: Client) -> None:
+def test_a_stranger_does_not_see_it(cast: Cast, account_with_report: Account, client: Client) -> None:
     assert signed_in(cast.stranger).get(PAGE).status_code == 404
     assert client.get(PAGE).status_code == 302
 
 
 def test_the_page_asks_the_lake_as_often_as_it_says(
-    cast: Cast, reported: Account, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, account_with_report: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queries: list[str] = []
     run = engine.run
@@ -278,7 +278,7 @@ def test_the_page_asks_the_lake_as_often_as_it_says(
     assert len(queries) == 11
 
 
-def test_all_sections_read_the_files_of_one_manifest(reported: Account, cast: Cast) -> None:
+def test_all_sections_read_the_files_of_one_manifest(account_with_report: Account, cast: Cast) -> None:
     """Asked for once: sections of which one came before an import and one after would contradict each other."""
     client = signed_in(cast.owner)
 
@@ -292,12 +292,12 @@ def test_all_sections_read_the_files_of_one_manifest(reported: Account, cast: Ca
     assert len(manifest) <= 4
 
 
-def test_a_report_begun_before_an_import_has_the_lines_of_before_in_each_section(reported: Account) -> None:
-    sources = load_sources(reported)
-    scope = resolve_scope(reported, ReportQuery(month="2026-02"), sources)
-    add_source(reported, daily_cost(*FEBRUARY, "1000", service="Late"), name="Late")
+def test_a_report_begun_before_an_import_has_the_lines_of_before_in_each_section(account_with_report: Account) -> None:
+    sources = load_sources(account_with_report)
+    scope = resolve_scope(account_with_report, ReportQuery(month="2026-02"), sources)
+    add_source(account_with_report, daily_cost(*FEBRUARY, "1000", service="Late"), name="Late")
 
-    report = build_report(reported, scope, sources=sources)
+    report = build_report(account_with_report, scope, sources=sources)
 
     (spend,), (trend,) = report.spend.totals, report.trend.totals
     assert spend.amount == trend.series["2026-02-01"] == Decimal("688.80")

@@ -11,7 +11,7 @@ from tests.finops.telemetry.scrape import TOKEN
 
 
 @pytest.fixture
-def counting(settings: Settings, tmp_path: Path) -> Iterator[Path]:
+def metrics_folder(settings: Settings, tmp_path: Path) -> Iterator[Path]:
     """Metrics are on in this process."""
     settings.METRICS_TOKEN = TOKEN
     metrics.enable(tmp_path / "metrics")

@@ -31,7 +31,7 @@ def counts() -> Scrape:
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("metrics_folder")
 def test_imports_are_counted_by_how_they_ended(cast: Cast) -> None:
     with account_scope(cast.account):
         source = CostSource.objects.create(account=cast.account, name="Bills")
@@ -46,7 +46,7 @@ def test_imports_are_counted_by_how_they_ended(cast: Cast) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("metrics_folder")
 def test_pushes_of_cost_are_counted_with_their_imports(cast: Cast) -> None:
     cost_client = create_cost_client(cast)
     assert cost_client.push(csv_rows("1.5"))["status"] == "done"
@@ -59,7 +59,7 @@ def test_pushes_of_cost_are_counted_with_their_imports(cast: Cast) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("metrics_folder")
 def test_uploads_of_usage_are_counted_once_they_ended(cast: Cast, settings: Settings) -> None:
     job = send(create_push_client(cast), csv(line(1), line(2)), cast)
     room, settings.LOW_DISK_BYTES = settings.LOW_DISK_BYTES, 10**18
@@ -72,7 +72,7 @@ def test_uploads_of_usage_are_counted_once_they_ended(cast: Cast, settings: Sett
     assert counts().value("finops_usage_uploads_total", outcome="done") == 1
 
 
-def test_a_lane_counts_what_waits_for_its_threads_and_how_long(counting: Path) -> None:
+def test_a_lane_counts_what_waits_for_its_threads_and_how_long(metrics_folder: Path) -> None:
     lane, release, runs = FairQueue("deliveries", threads=1), threading.Event(), list[int]()
 
     def run() -> None:

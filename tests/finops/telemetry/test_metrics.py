@@ -42,7 +42,7 @@ def test_metrics_are_off_by_default(client: Client) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("metrics_folder")
 @pytest.mark.parametrize(
     "sent", ["", "Bearer", "Bearer wrong", "Basic " + BEARER["authorization"][7:], "Bearer é"]
 )
@@ -55,7 +55,7 @@ def test_without_the_token_there_are_no_metrics(client: Client, sent: str) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("metrics_folder")
 def test_counts_rise_by_exactly_the_calls_that_were_made(cast: Cast, client: Client) -> None:
     push, ask, person = create_push_client(cast), McpClient(mint(cast)), signed_in(cast.owner)
     before = scrape(client)
@@ -87,7 +87,7 @@ def test_counts_rise_by_exactly_the_calls_that_were_made(cast: Cast, client: Cli
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("metrics_folder")
 def test_the_state_of_the_database_is_asked_by_one_statement(client: Client, cast: Cast) -> None:
     create_push_client(cast)
     values = scrape(client)
@@ -106,7 +106,7 @@ def test_the_state_of_the_database_is_asked_by_one_statement(client: Client, cas
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("metrics_folder")
 def test_what_waits_for_a_suspended_account_wakes_nobody(client: Client, cast: Cast) -> None:
     with account_scope(cast.account):
         source = CostSource.objects.create(account=cast.account, name="Bills")
@@ -154,7 +154,7 @@ def test_segments_are_grouped_as_compaction_groups_them(rows: int) -> None:
     assert bisect_right(SIZE_CLASSES, rows) == size_class(rows)
 
 
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("metrics_folder")
 def test_counts_are_served_while_the_database_is_away(client: Client) -> None:
     """pytest-django refuses the connection here, as a database that is down does."""
     client.get("/healthz")
@@ -165,7 +165,7 @@ def test_counts_are_served_while_the_database_is_away(client: Client) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("metrics_folder")
 def test_no_label_names_an_account_or_what_people_typed(cast: Cast, client: Client) -> None:
     McpClient(mint(cast)).request("tools/call", {"name": "planted_tool", "arguments": {}})
     signed_in(cast.owner).get(f"/a/{cast.account.slug}/budgets/?planted=planted")
@@ -201,12 +201,12 @@ sys.stdin.read()
 """
 
 
-def test_counts_of_processes_that_ended_stay_and_what_they_held_goes(counting: Path) -> None:
+def test_counts_of_processes_that_ended_stay_and_what_they_held_goes(metrics_folder: Path) -> None:
     metrics.FLUSHED.inc(by=2)
     metrics.RUNNING_REQUESTS.set(1, "pages")
     for _ in range(3):
         with subprocess.Popen(
-            [sys.executable, "-c", _COUNT, str(counting)],
+            [sys.executable, "-c", _COUNT, str(metrics_folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=project.BASE_DIR,
@@ -220,7 +220,7 @@ def test_counts_of_processes_that_ended_stay_and_what_they_held_goes(counting: P
     ended = Scrape(metrics.exposition()[1].decode())
     assert ended.value("finops_usage_flushed_events_total") == 17
     assert ended.value("finops_web_requests_running", bulkhead="pages") == 1
-    (folder,) = counting.iterdir()
+    (folder,) = metrics_folder.iterdir()
     assert len(list(folder.glob("counter_*.db"))) == 2
 
 
@@ -244,9 +244,9 @@ def test_files_of_versions_that_run_no_more_are_removed(tmp_path: Path) -> None:
         slots[1].release()
 
 
-def test_counts_are_served_while_a_process_starts(counting: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_are_served_while_a_process_starts(metrics_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     metrics.FLUSHED.inc(by=2)
-    (folder,) = counting.iterdir()
+    (folder,) = metrics_folder.iterdir()
     scrapes: list[Scrape] = []
     allocate = os.posix_fallocate
 
@@ -274,7 +274,7 @@ def test_a_child_of_a_fork_counts_for_itself(tmp_path: Path) -> None:
     assert Slots(tmp_path).identifier() == own_slot + 1
 
 
-def test_counts_of_a_forks_child_and_of_its_parent_add_up(counting: Path) -> None:
+def test_counts_of_a_forks_child_and_of_its_parent_add_up(metrics_folder: Path) -> None:
     metrics.FLUSHED.inc(by=2)
     metrics.REQUEST_SECONDS.observe(0.02, "mcp")
     pid = os.fork()
@@ -289,11 +289,11 @@ def test_counts_of_a_forks_child_and_of_its_parent_add_up(counting: Path) -> Non
     assert scrape.value("finops_usage_flushed_events_total") == 9
     assert scrape.value("finops_http_request_duration_seconds_count", endpoint="mcp") == 2
     assert scrape.value("finops_http_request_duration_seconds_sum", endpoint="mcp") == pytest.approx(0.32)
-    (folder,) = counting.iterdir()
+    (folder,) = metrics_folder.iterdir()
     assert len(list(folder.glob("counter_*.db"))) == 2
 
 
-def test_counts_of_many_threads_add_up(counting: Path) -> None:
+def test_counts_of_many_threads_add_up(metrics_folder: Path) -> None:
     def count() -> None:
         for _ in range(2_000):
             metrics.FLUSHED.inc(by=2)
@@ -312,7 +312,7 @@ def test_counts_of_many_threads_add_up(counting: Path) -> None:
 @pytest.mark.parametrize(
     ("seconds", "bound"), [(0.0, "0.005"), (0.005, "0.005"), (0.006, "0.01"), (31.0, "+Inf")]
 )
-def test_a_duration_is_in_the_bucket_of_the_next_bound(counting: Path, seconds: float, bound: str) -> None:
+def test_a_duration_is_in_the_bucket_of_the_next_bound(metrics_folder: Path, seconds: float, bound: str) -> None:
     metrics.REQUEST_SECONDS.observe(seconds, "mcp")
 
     scrape = Scrape(metrics.exposition()[1].decode())
@@ -326,7 +326,7 @@ def test_a_duration_is_in_the_bucket_of_the_next_bound(counting: Path, seconds: 
     ]
 
 
-def test_outcomes_of_pushed_events_are_exposed_before_the_first(counting: Path) -> None:
+def test_outcomes_of_pushed_events_are_exposed_before_the_first(metrics_folder: Path) -> None:
     text = metrics.exposition()[1].decode()
 
     for outcome in ("accepted", "duplicate", "rejected"):

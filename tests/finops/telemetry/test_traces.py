@@ -50,11 +50,11 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     provider = traces.start("tests")
 
-    def sent() -> list[Any]:
+    def export_spans() -> list[Any]:
         assert provider.force_flush(20_000)
         return server.spans
 
-    yield sent
+    yield export_spans
     spans.use(None)
     provider.shutdown()
     server.shutdown()

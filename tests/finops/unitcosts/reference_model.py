@@ -19,7 +19,7 @@ Key = tuple[str, str]
 
 
 @dataclass
-class World:
+class ReferenceAccount:
     """The rows that everything is computed from, and the question's days."""
 
     lines: Sequence[Line]
@@ -46,26 +46,26 @@ class World:
 
 
 def costs(
-    world: World, bucket: Callable[[date], date] = lambda _day: date.min
+    reference: ReferenceAccount, bucket: Callable[[date], date] = lambda _day: date.min
 ) -> dict[tuple[str, str, date], Decimal]:
     """Exact cost by currency, owner and bucket."""
     sums: dict[tuple[str, str, date], Decimal] = defaultdict(Decimal)
     with localcontext(Context(prec=80)):
-        for line in world.lines_in_period():
-            sums[line["currency"], world.owner(line), bucket(line["charge_date"])] += line["billed_cost"]
+        for line in reference.lines_in_period():
+            sums[line["currency"], reference.owner(line), bucket(line["charge_date"])] += line["billed_cost"]
     return dict(sums)
 
 
 def usage(
-    world: World, bucket: Callable[[date], date] = lambda _day: date.min
+    reference: ReferenceAccount, bucket: Callable[[date], date] = lambda _day: date.min
 ) -> dict[tuple[str, date], Fraction]:
     """Exact usage by customer and bucket, by the aggregation; customers without events are not there."""
     by: dict[tuple[str, date], list[Event]] = defaultdict(list)
     days: dict[date, set[date]] = defaultdict(set)
-    for event in world.events_in_period():
+    for event in reference.events_in_period():
         by[event.customer, bucket(event.day)].append(event)
         days[bucket(event.day)].add(event.day)
-    return {key: _quantity(world.aggregation, events, len(days[key[1]])) for key, events in by.items()}
+    return {key: _quantity(reference.aggregation, events, len(days[key[1]])) for key, events in by.items()}
 
 
 def _quantity(aggregation: str, events: Sequence[Event], days: int) -> Fraction:
@@ -78,7 +78,7 @@ def _quantity(aggregation: str, events: Sequence[Event], days: int) -> Fraction:
     return total / days if aggregation == "average_of_days" else total
 
 
-def near(actual: Decimal | None, expected: Fraction) -> bool:
+def is_close(actual: Decimal | None, expected: Fraction) -> bool:
     """Equal to 30 digits: a quotient of 38 digits is rounded once for the average and once for the unit cost."""
     if actual is None:
         return False

@@ -142,10 +142,10 @@ PROPERTY = settings(
 
 @PROPERTY
 @given(rows=st.lists(lines, min_size=4, max_size=30), top=st.integers(1, 5))
-def test_customers_and_rest_add_up_to_the_whole(worn: CostSource, rows: list[Any], top: int) -> None:
-    store_lines(worn.account, worn, [*rows, cost_line(10, 0, "-", currency="USD")])
+def test_customers_and_rest_add_up_to_the_whole(split_source: CostSource, rows: list[Any], top: int) -> None:
+    store_lines(split_source.account, split_source, [*rows, cost_line(10, 0, "-", currency="USD")])
 
-    answer = query_unit_cost(worn.account, by_customer(splits="after", top=top))
+    answer = query_unit_cost(split_source.account, by_customer(splits="after", top=top))
 
     for total in answer.totals:
         with localcontext(prec=60):
@@ -157,7 +157,7 @@ def test_customers_and_rest_add_up_to_the_whole(worn: CostSource, rows: list[Any
 
 
 @pytest.fixture
-def worn(acme: Account) -> CostSource:
+def split_source(acme: Account) -> CostSource:
     """Two splits on the customer key, usage on two of four days, and a source whose lines each example replaces."""
     add_data(
         acme,

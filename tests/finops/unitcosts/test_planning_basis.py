@@ -22,14 +22,14 @@ from tests.world.unit_costs import MARCH, add_data, cost_line, usage_event
 
 
 @pytest.fixture
-def prepaid(acme: Account) -> Account:
+def account_with_fee(acme: Account) -> Account:
     fee = cost_line(1, 90, charge_category="Purchase", charge_frequency="One-Time", effective_cost=Decimal(0))
     days: list[Line] = [cost_line(number, 1, effective_cost=Decimal(4)) for number in range(1, 11)]
     add_data(acme, [fee, *days], [usage_event(number, "acme", 10) for number in range(1, 11)])
     return acme
 
 
-def test_a_new_account_plans_amortized_and_spends_billed(cast: Cast, prepaid: Account) -> None:
+def test_a_new_account_plans_amortized_and_spends_billed(cast: Cast, account_with_fee: Account) -> None:
     mcp_client = McpClient(mint(cast, "read_write"))
     days = {name: str(day) for name, day in MARCH.items()}
 
@@ -52,7 +52,7 @@ def test_a_new_account_plans_amortized_and_spends_billed(cast: Cast, prepaid: Ac
     assert mcp_client.ask("getAccountContext")["planning_basis"] == "amortized"
 
 
-def test_the_choice_is_in_plain_sight_and_can_be_switched(cast: Cast, prepaid: Account) -> None:
+def test_the_choice_is_in_plain_sight_and_can_be_switched(cast: Cast, account_with_fee: Account) -> None:
     client = signed_in(cast.admin)
     economics = "/a/acme/unit-economics/?usage_metric=requests&start_date=2026-03-01&end_date=2026-03-10"
 
@@ -67,7 +67,7 @@ def test_the_choice_is_in_plain_sight_and_can_be_switched(cast: Cast, prepaid: A
     assert "Default (billed)" in client.get(economics).content.decode()
 
 
-def test_the_overview_forecasts_in_the_basis_of_the_spend_beside_it(cast: Cast, prepaid: Account) -> None:
+def test_the_overview_forecasts_in_the_basis_of_the_spend_beside_it(cast: Cast, account_with_fee: Account) -> None:
     page = signed_in(cast.viewer).get("/a/acme/")
 
     [forecast] = page.context["forecasts"]

@@ -18,7 +18,7 @@ from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import UsageSource
 from tests.examples import examples
-from tests.finops.unitcosts.reference_model import World, costs, near, usage
+from tests.finops.unitcosts.reference_model import ReferenceAccount, costs, is_close, usage
 from tests.world.costs import add_source, cost, store_lines
 from tests.world.usage import BATCH, Event, add_metrics, store_usage, usage_source
 
@@ -79,8 +79,8 @@ def sources(acme: Account) -> tuple[CostSource, UsageSource]:
     return add_source(acme, [cost(date(2025, 12, 1), 1, tags={"customer": "x"})]), usage_source(acme)
 
 
-def check(answer: UnitCostAnswer, world: World) -> None:
-    spent, used = costs(world), usage(world)
+def check(answer: UnitCostAnswer, reference: ReferenceAccount) -> None:
+    spent, used = costs(reference), usage(reference)
     everything = sum(used.values(), Fraction(0)) if used else None
     for total in answer.totals:
         assert total.cost == sum(
@@ -132,9 +132,9 @@ def check_quotient(
     if used is None:
         assert unit_cost is None
         return
-    assert near(actual, used)
+    assert is_close(actual, used)
     if used > 0:
-        assert near(unit_cost, Fraction(spent) / used)
+        assert is_close(unit_cost, Fraction(spent) / used)
     else:
         assert unit_cost is None
 
@@ -171,7 +171,7 @@ def test_both_modes_equal_plain_sums(
         ],
         requests=aggregation,
     )
-    world = World(
+    reference = ReferenceAccount(
         [*lines, *nothing],
         pushed,
         START,
@@ -185,17 +185,17 @@ def test_both_modes_equal_plain_sums(
     each = query_unit_cost(acme, UnitCostQuery(**fields, mode="per_customer", top=100))  # type: ignore[arg-type]
     total = query_unit_cost(acme, UnitCostQuery(**fields))  # type: ignore[arg-type]
 
-    check(each, world)
+    check(each, reference)
     assert [(t.currency, t.cost, t.usage, t.unit_cost) for t in each.totals] == [
         (t.currency, t.cost, t.usage, t.unit_cost) for t in total.totals
     ]
-    check_buckets(each, world, granularity)
+    check_buckets(each, reference, granularity)
     assert [t.buckets for t in each.totals] == [t.buckets for t in total.totals]
 
 
-def check_buckets(answer: UnitCostAnswer, world: World, granularity: str) -> None:
+def check_buckets(answer: UnitCostAnswer, reference: ReferenceAccount, granularity: str) -> None:
     bucket = BUCKETS[granularity]
-    spent, used = costs(world, bucket), usage(world, bucket)
+    spent, used = costs(reference, bucket), usage(reference, bucket)
     for total in answer.totals:
         for each in total.buckets:
             amounts_of_bucket = [

@@ -31,7 +31,7 @@ from finops.unitcosts.services.unit_metrics import (
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast
 from tests.examples import examples
-from tests.finops.unitcosts.reference_model import near
+from tests.finops.unitcosts.reference_model import is_close
 from tests.world.unit_costs import MARCH, add_data, cost_line, usage_event
 
 EC2 = CostFilter(dimension="service", values=["EC2"])
@@ -66,7 +66,7 @@ def unit_cost_in_march(account: Account, **fields: Any) -> UnitCostAnswer:
     return query_unit_cost(account, UnitCostQuery(**{**MARCH, **fields}))
 
 
-def plainly(answer: UnitCostAnswer) -> UnitCostAnswer:
+def without_name(answer: UnitCostAnswer) -> UnitCostAnswer:
     """Without what says that it was saved."""
     return replace(answer, unit_metric="", summary=answer.summary.removeprefix(f"{answer.unit_metric}: "))
 
@@ -110,7 +110,7 @@ def test_a_saved_metric_equals_the_question_that_was_saved(
 
     assert question_of(metric) == question
     assert by_name.unit_metric == "Ours"
-    assert plainly(by_name) == query_unit_cost(saas_account, replace(question, **MARCH, granularity="week"))
+    assert without_name(by_name) == query_unit_cost(saas_account, replace(question, **MARCH, granularity="week"))
 
 
 def test_a_scale_multiplies_before_it_divides(saas_account: Account) -> None:
@@ -156,7 +156,7 @@ def test_cost_in_the_currency_of_revenue_is_a_share_of_it(saas_account: Account)
     answer = unit_cost_in_march(saas_account, usage_metric="revenue", mode="per_customer")
 
     shares = {total.currency: total.share for total in answer.totals}
-    assert near(shares["USD"], Fraction(380, 1_500))
+    assert is_close(shares["USD"], Fraction(380, 1_500))
     assert shares["EUR"] is None
     assert "revenue is in USD and some cost in EUR" in " ".join(answer.warnings)
     assert (

@@ -25,7 +25,7 @@ FAILING = "syncs of usage source 'Stripe' have failed since 2026-03-19 12:00 UTC
 
 
 @pytest.fixture
-def pulled(acme: Account) -> CostConnection:
+def pull_connection(acme: Account) -> CostConnection:
     add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 300)])
     source = UsageSource.objects.create(account=acme, name="Stripe", kind=UsageSource.Kind.PULL)
     return CostConnection.objects.create(
@@ -48,7 +48,7 @@ def ask(account: Account) -> UnitCostAnswer:
 
 
 def test_a_pull_that_fails_stands_in_the_first_sentence_and_first_in_the_warnings(
-    acme: Account, pulled: CostConnection
+    acme: Account, pull_connection: CostConnection
 ) -> None:
     before = ask(acme)
     assert "syncs of" not in before.summary
@@ -63,7 +63,7 @@ def test_a_pull_that_fails_stands_in_the_first_sentence_and_first_in_the_warning
 
 
 def test_a_pull_that_no_worker_takes_is_named_after_half_an_hour(
-    acme: Account, pulled: CostConnection
+    acme: Account, pull_connection: CostConnection
 ) -> None:
     change(next_sync_at=NOON - timedelta(minutes=29))
     assert "has been due" not in ask(acme).summary
@@ -76,20 +76,20 @@ def test_a_pull_that_no_worker_takes_is_named_after_half_an_hour(
     )
 
 
-def test_days_before_the_last_success_have_their_usage(acme: Account, pulled: CostConnection) -> None:
+def test_days_before_the_last_success_have_their_usage(acme: Account, pull_connection: CostConnection) -> None:
     fail(last_success_at=NOON + timedelta(days=30))
 
     assert "syncs of" not in ask(acme).summary
 
 
-def test_a_paused_pull_is_not_named(acme: Account, pulled: CostConnection) -> None:
+def test_a_paused_pull_is_not_named(acme: Account, pull_connection: CostConnection) -> None:
     fail(paused_at=NOON)
 
     assert "syncs of" not in ask(acme).summary
 
 
 def test_many_sources_are_counted_by_the_query_that_reads_sources_of_cost(
-    acme: Account, pulled: CostConnection, django_assert_num_queries: DjangoAssertNumQueries
+    acme: Account, pull_connection: CostConnection, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(4):
         source = UsageSource.objects.create(account=acme, name=f"More {number}", kind=UsageSource.Kind.PULL)
@@ -104,7 +104,7 @@ def test_many_sources_are_counted_by_the_query_that_reads_sources_of_cost(
 
 
 def test_usage_alone_says_the_same_in_its_first_sentence(
-    cast: Cast, acme: Account, pulled: CostConnection
+    cast: Cast, acme: Account, pull_connection: CostConnection
 ) -> None:
     mcp_client, arguments = (
         McpClient(mint(cast)),
@@ -132,7 +132,7 @@ def test_an_account_whose_only_usage_is_pulled_and_does_not_come_says_so(cast: C
     assert answer["summary"] == f"'Acme' has no usage yet; {FAILING}."
 
 
-def test_ai_spend_says_it_where_usage_is_estimated(acme: Account, pulled: CostConnection) -> None:
+def test_ai_spend_says_it_where_usage_is_estimated(acme: Account, pull_connection: CostConnection) -> None:
     UsageMetric.objects.create(account=acme, name="ai_tokens")
     fail()
 
@@ -144,7 +144,7 @@ def test_ai_spend_says_it_where_usage_is_estimated(acme: Account, pulled: CostCo
 
 
 def test_a_simulation_says_it_where_usage_grows_as_a_metric(
-    cast: Cast, acme: Account, pulled: CostConnection
+    cast: Cast, acme: Account, pull_connection: CostConnection
 ) -> None:
     mcp_client, days = McpClient(mint(cast)), {"start_date": "2026-03-01", "end_date": "2026-03-31"}
     as_metric, by_percent = [{"metric": "requests", "quantity": 600}], [{"percent": 10}]
@@ -162,7 +162,7 @@ def test_a_simulation_says_it_where_usage_grows_as_a_metric(
     assert "Stripe" not in percent["summary"]
 
 
-def test_cost_alone_says_nothing_of_usage(cast: Cast, acme: Account, pulled: CostConnection) -> None:
+def test_cost_alone_says_nothing_of_usage(cast: Cast, acme: Account, pull_connection: CostConnection) -> None:
     fail()
     mcp_client = McpClient(mint(cast))
 

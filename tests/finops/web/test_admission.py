@@ -48,7 +48,7 @@ class Application:
         return iter([b"a", b"b"]) if "streamed" in environ["PATH_INFO"] else [b"ok"]
 
 
-class Console:
+class AdmissionConsole:
     def __init__(self, limits: RequestLimits | None = None) -> None:
         self.application = Application()
         self.requests = OpenRequests(limits or RequestLimits())
@@ -99,7 +99,7 @@ class Console:
 
 
 def test_what_holds_all_places_of_one_kind_leaves_the_others_and_health_theirs() -> None:
-    console = Console()
+    console = AdmissionConsole()
     with console.holding("/held", 2):
         assert console.ask("/page") == ("503", [b"busy"])
         assert console.ask("/push") == ("200", [b"ok"])
@@ -109,21 +109,21 @@ def test_what_holds_all_places_of_one_kind_leaves_the_others_and_health_theirs()
 
 
 def test_a_body_is_whole_before_a_place_is_taken() -> None:
-    console = Console()
+    console = AdmissionConsole()
     running: list[int] = []
 
-    class Slow(io.BytesIO):
+    class SlowBody(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             running.append(console.push.running)
             return super().read(size)
 
-    assert console.ask("/push", b"x" * 10, **{"wsgi.input": Slow(b"x" * 10)}) == ("200", [b"ok"])
+    assert console.ask("/push", b"x" * 10, **{"wsgi.input": SlowBody(b"x" * 10)}) == ("200", [b"ok"])
     assert console.application.bodies == [b"x" * 10]
     assert running == [0]
 
 
 def test_a_large_body_waits_for_its_turn_but_not_a_small_one_or_one_that_is_still_arriving() -> None:
-    console, statuses = Console(), list[str]()
+    console, statuses = AdmissionConsole(), list[str]()
     large: dict[str, Any] = {"body": b"x" * (SMALL_BODY + 1), "HTTP_AUTHORIZATION": "known"}
     console.ask("/turns", HTTP_AUTHORIZATION="known")
     arriving: dict[str, Any] = {"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": io.BytesIO(b"chunk")}
@@ -139,14 +139,14 @@ def test_a_large_body_waits_for_its_turn_but_not_a_small_one_or_one_that_is_stil
 
 
 def test_a_body_that_breaks_off_never_reaches_the_application() -> None:
-    console = Console()
+    console = AdmissionConsole()
     assert console.ask("/push", b"x", CONTENT_LENGTH="100") == ("400", [])
     assert console.application.bodies == []
     assert (console.push.running, len(console.requests)) == (0, 0)
 
 
 def test_a_streamed_answer_holds_its_place_until_it_is_closed() -> None:
-    console = Console()
+    console = AdmissionConsole()
     answer = console.admission(
         {"PATH_INFO": "/streamed", "REMOTE_ADDR": "192.0.2.1", "wsgi.input": io.BytesIO()},
         lambda *given: None,
@@ -159,20 +159,20 @@ def test_a_streamed_answer_holds_its_place_until_it_is_closed() -> None:
 
 
 def test_an_application_that_fails_gives_its_place_back() -> None:
-    console = Console()
+    console = AdmissionConsole()
 
-    class Broken(io.BytesIO):
+    class BrokenBody(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             raise RuntimeError
 
-    request_environ: Environ = {"wsgi.input": Broken(), "CONTENT_LENGTH": "900"}
+    request_environ: Environ = {"wsgi.input": BrokenBody(), "CONTENT_LENGTH": "900"}
     with pytest.raises(RuntimeError):
         console.ask("/page", **request_environ)
     assert (console.pages.running, len(console.requests)) == (0, 0)
 
 
 def test_one_client_and_all_strangers_have_no_more_than_their_share_of_open_requests() -> None:
-    console = Console(RequestLimits(requests=5, of_unknown=3, of_client=2))
+    console = AdmissionConsole(RequestLimits(requests=5, of_unknown=3, of_client=2))
     assert console.ask("/push", HTTP_AUTHORIZATION="tenant")[0] == "200"
     with console.holding("/push/held", 2, HTTP_AUTHORIZATION="tenant"):
         assert console.ask("/page", HTTP_AUTHORIZATION="tenant")[0] == "503"
@@ -180,19 +180,19 @@ def test_one_client_and_all_strangers_have_no_more_than_their_share_of_open_requ
 
 
 def test_large_bodies_of_strangers_are_not_read_ahead() -> None:
-    console = Console()
+    console = AdmissionConsole()
     big = b"x" * 900
     console.admission._kinds[0] = RequestKind(("/push",), console.push, 1_000_000)  # type: ignore[index]
     samples: list[bool] = []
 
-    class Watching(io.BytesIO):
+    class ObservedBody(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             samples.append(console.push.running > 0)
             return super().read(size)
 
     def push(size: int) -> None:
         body = big * (size // 900)
-        console.ask("/push", body, **{"wsgi.input": Watching(body), "HTTP_AUTHORIZATION": "tenant"})
+        console.ask("/push", body, **{"wsgi.input": ObservedBody(body), "HTTP_AUTHORIZATION": "tenant"})
 
     push(90_000)
     assert all(samples)
@@ -202,7 +202,7 @@ def test_large_bodies_of_strangers_are_not_read_ahead() -> None:
 
 
 def test_a_large_form_with_a_file_has_places_of_its_own() -> None:
-    console = Console()
+    console = AdmissionConsole()
     with console.holding("/held", 2):
         form = {"CONTENT_TYPE": "multipart/form-data; boundary=x"}
         assert console.ask("/upload", b"x" * 200, **form)[0] == "200"

@@ -16,7 +16,7 @@ from tests.isolation.walk import OUR_PREFIXES
 PATIENCE = 20
 
 
-class Work:
+class BlockingWork:
     """Calls that wait until they are let go, and the order in which they began."""
 
     def __init__(self, threads: int) -> None:
@@ -38,68 +38,68 @@ class Work:
             assert self._changed.wait_for(lambda: self._open, PATIENCE)
             self.together[tenant] -= 1
 
-    def until(self, count: int) -> list[str]:
+    def wait_for_starts(self, count: int) -> list[str]:
         with self._changed:
             assert self._changed.wait_for(lambda: len(self.begun) >= count, PATIENCE), self.begun
             return list(self.begun)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         with self._changed:
             self._open = True
             self._changed.notify_all()
 
 
 @pytest.fixture
-def one() -> Iterator[Work]:
-    work = Work(threads=1)
+def one_thread() -> Iterator[BlockingWork]:
+    work = BlockingWork(threads=1)
     yield work
-    work.let_go()
+    work.release()
     work.turns.close()
 
 
 @pytest.fixture
-def two() -> Iterator[Work]:
-    work = Work(threads=2)
+def two_threads() -> Iterator[BlockingWork]:
+    work = BlockingWork(threads=2)
     yield work
-    work.let_go()
+    work.release()
     work.turns.close()
 
 
-def test_a_tenant_with_much_takes_one_thread_and_another_begins_at_once(two: Work) -> None:
+def test_a_tenant_with_much_takes_one_thread_and_another_begins_at_once(two_threads: BlockingWork) -> None:
     for number in range(50):
-        two.add("a", f"a{number}")
-    two.until(1)
-    two.add("b", "b0")
+        two_threads.add("a", f"a{number}")
+    two_threads.wait_for_starts(1)
+    two_threads.add("b", "b0")
 
-    assert sorted(two.until(2)) == ["a0", "b0"]
-    two.let_go()
-    assert len(two.until(51)) == 51
+    assert sorted(two_threads.wait_for_starts(2)) == ["a0", "b0"]
+    two_threads.release()
+    assert len(two_threads.wait_for_starts(51)) == 51
 
 
-def test_tenants_take_turns_each_in_its_own_order(one: Work) -> None:
+def test_tenants_take_turns_each_in_its_own_order(one_thread: BlockingWork) -> None:
     for name in ("a0", "a1", "a2", "b0", "b1", "c0"):
-        one.add(name[0], name)
-    one.let_go()
+        one_thread.add(name[0], name)
+    one_thread.release()
 
-    assert one.until(6) == ["a0", "b0", "c0", "a1", "b1", "a2"]
+    assert one_thread.wait_for_starts(6) == ["a0", "b0", "c0", "a1", "b1", "a2"]
 
 
-def test_what_waits_already_is_not_added_and_what_runs_may_be(one: Work) -> None:
-    assert one.add("a", "first")
-    one.until(1)
+def test_what_waits_already_is_not_added_and_what_runs_may_be(one_thread: BlockingWork) -> None:
+    assert one_thread.add("a", "first")
+    one_thread.wait_for_starts(1)
     # It runs: what came since is for another run.
-    assert one.add("a", "first")
-    assert not one.add("a", "first")
-    one.let_go()
-    assert one.until(2) == ["first", "first"]
+    assert one_thread.add("a", "first")
+    assert not one_thread.add("a", "first")
+    one_thread.release()
+    assert one_thread.wait_for_starts(2) == ["first", "first"]
 
 
-def test_a_call_that_fails_leaves_its_thread_and_its_tenant_free(one: Work) -> None:
-    one.turns.add("a", "broken", lambda: sys.exit(1))
-    one.add("a", "next")
-    one.let_go()
+def test_a_call_that_fails_leaves_its_thread_and_its_tenant_free(one_thread: BlockingWork) -> None:
+    one_thread.turns.add("a", "broken", lambda: sys.exit(1))
+    one_thread.add("a", "next")
+    one_thread.release()
 
-    assert one.until(1) == ["next"]
+    assert one_thread.wait_for_starts(1) == ["next"]
 
 
 def test_every_task_has_a_lane_and_every_lane_a_task() -> None:

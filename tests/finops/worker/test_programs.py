@@ -53,7 +53,7 @@ def program(name: str, redis: str) -> Iterator[None]:
         process.wait()
 
 
-def waits_long(account: Account) -> None:
+def age_inbox(account: Account) -> None:
     """What waits in an account's inbox has waited so long that it is due."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -85,7 +85,7 @@ def test_two_uploads_of_a_tenant_that_hang_hold_neither_a_flush_nor_an_upload_of
             running.enter_context(program(name, redis))
         after = send(other_client, csv(line(3)), cast)
         assert other_client.push(event()).status_code == 200
-        waits_long(cast.other_account)
+        age_inbox(cast.other_account)
         flush_usage.delay(cast.other_account.pk)
 
         wait_until(lambda: has_segments(cast.other_account) and status(after) == "done")

@@ -25,14 +25,14 @@ DAILY = "costs.remove_forgotten_uploads"
 
 
 @pytest.fixture
-def away(settings: Settings) -> str:
+def dead_redis_url(settings: Settings) -> str:
     """The URL of a Redis that does not answer."""
     url = f"redis://127.0.0.1:{free_port()}/0"
     settings.REDIS_URL = url
     return url
 
 
-@pytest.mark.usefixtures("away")
+@pytest.mark.usefixtures("dead_redis_url")
 def test_a_daily_task_is_due_at_the_first_start_and_then_a_day_later(tmp_path: Path) -> None:
     file = str(tmp_path / "schedule")
     with closing(Scheduler(app, schedule_filename=file)) as first:
@@ -44,8 +44,8 @@ def test_a_daily_task_is_due_at_the_first_start_and_then_a_day_later(tmp_path: P
 
 
 @pytest.mark.usefixtures("counting")
-def test_a_message_that_cannot_be_sent_is_counted(away: str, tmp_path: Path) -> None:
-    sender = Celery("away", broker=away, set_as_current=False)
+def test_a_message_that_cannot_be_sent_is_counted(dead_redis_url: str, tmp_path: Path) -> None:
+    sender = Celery("dead_redis_url", broker=dead_redis_url, set_as_current=False)
     sender.conf.task_publish_retry = False
     sender.conf.broker_transport_options = {"max_retries": 0}
     with closing(Scheduler(sender, schedule_filename=str(tmp_path / "schedule"))) as beat:

@@ -227,7 +227,7 @@ def test_an_attribute_that_is_too_long_is_refused_in_its_form(push_client: PushC
 def test_what_is_refused_whole_is_a_status_in_the_format_of_the_request(
     push_client: PushClient, cast: Cast, kind: str
 ) -> None:
-    def refused(body: Any, **headers: str) -> tuple[int, int]:
+    def refuse(body: Any, **headers: str) -> tuple[int, int]:
         answer = send(push_client, body, kind, **headers)
         assert answer.headers["Content-Type"] == kind
         if kind == JSON:
@@ -235,16 +235,16 @@ def test_what_is_refused_whole_is_a_status_in_the_format_of_the_request(
         return answer.status_code, Status.FromString(answer.content).code
 
     good = request_of(delta(point()))
-    assert refused(b"\xff[") == (400, 3)
-    assert refused(request_of(delta(*[point()] * 1_001))) == (400, 3)
-    assert refused(b" " * (2 * 2**20 + 1)) == (413, 8)
-    assert refused(good, content_encoding="br") == (415, 3)
-    assert refused(good, authorization="Bearer fuse_nobody") == (401, 16)
+    assert refuse(b"\xff[") == (400, 3)
+    assert refuse(request_of(delta(*[point()] * 1_001))) == (400, 3)
+    assert refuse(b" " * (2 * 2**20 + 1)) == (413, 8)
+    assert refuse(good, content_encoding="br") == (415, 3)
+    assert refuse(good, authorization="Bearer fuse_nobody") == (401, 16)
     with override_settings(USAGE_RATE_LIMIT_PER_MINUTE=0):
         limited = send(push_client, good, kind)
         assert (limited.status_code, int(limited.headers["Retry-After"]) > 0) == (429, True)
     services.revoke_usage_key(source=push_client.source, actor=cast.actor)
-    assert refused(good) == (401, 16)
+    assert refuse(good) == (401, 16)
     assert inbox() == []
 
 
@@ -316,7 +316,7 @@ broken_protobuf = st.tuples(st.integers(0, len(good_protobuf)), st.binary(max_si
 )
 
 
-def judge(request: Any) -> None:
+def check_request(request: Any) -> None:
     try:
         points = check_points(request)
     except MalformedBody:
@@ -340,7 +340,7 @@ def test_any_json_is_judged_or_refused(body: bytes) -> None:
         request = decode_json(body)
     except MalformedBody:
         return
-    judge(request)
+    check_request(request)
 
 
 @with_examples(0.5)
@@ -350,4 +350,4 @@ def test_any_protobuf_is_judged_or_refused(body: bytes) -> None:
         request = decode_protobuf(body)
     except MalformedBody:
         return
-    judge(request)
+    check_request(request)

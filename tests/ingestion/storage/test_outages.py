@@ -27,7 +27,7 @@ from finops.lake.usage import flush, flush_scheduler
 from finops.lib import clock
 from ingestion import tasks
 from tests.cast import Cast
-from tests.finops.lake.events import by
+from tests.finops.lake.events import quantity_by
 from tests.ingestion.push_client import PushClient, event
 from tests.s3 import variables
 from tests.servers import free_port
@@ -43,7 +43,7 @@ def assert_pushes_succeed(push_client: PushClient) -> None:
 
 
 def quantity(account: Account) -> Decimal:
-    return by(account, "metric")["requests"]
+    return quantity_by(account, "metric")["requests"]
 
 
 def beat(account: Account, **later: float) -> None:
@@ -63,7 +63,7 @@ def health_says(account: Account, client: Client, reason: str) -> None:
         assert health._usage_is_behind(0)
 
 
-def all_is_well(account: Account, client: Client) -> None:
+def assert_healthy(account: Account, client: Client) -> None:
     with account_scope(account):
         assert not [each for each in data_health(account).warnings if each.startswith("Usage")]
     health._usage_is_behind.cache_clear()
@@ -81,7 +81,7 @@ def disk_full() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def the_flush_fails_and_mends(
+def fail_flush_and_recover(
     cast: Cast,
     push_client: PushClient,
     client: Client,
@@ -107,7 +107,7 @@ def the_flush_fails_and_mends(
     beat(cast.account, minutes=16)
     assert flush.count_pending(cast.account) == 0
     assert quantity(cast.account) == 3 * one_round
-    all_is_well(cast.account, client)
+    assert_healthy(cast.account, client)
 
 
 def test_a_full_disk(cast: Cast, push_client: PushClient, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +124,7 @@ def test_a_full_disk(cast: Cast, push_client: PushClient, client: Client, monkey
     def empty() -> None:
         monkeypatch.setattr(segments, "_write", write)
 
-    the_flush_fails_and_mends(cast, push_client, client, "File too large", fill, empty)
+    fail_flush_and_recover(cast, push_client, client, "File too large", fill, empty)
 
 
 def test_a_lake_whose_directory_is_gone(
@@ -139,7 +139,7 @@ def test_a_lake_whose_directory_is_gone(
     def mount() -> None:
         settings.LAKE_URL = lake
 
-    the_flush_fails_and_mends(cast, push_client, client, "Not a directory", unmount, mount)
+    fail_flush_and_recover(cast, push_client, client, "Not a directory", unmount, mount)
 
 
 def test_s3_that_is_down(
@@ -167,7 +167,7 @@ def test_s3_that_is_down(
         servers[0].start()
 
     try:
-        the_flush_fails_and_mends(cast, push_client, client, "Error", stop, start)
+        fail_flush_and_recover(cast, push_client, client, "Error", stop, start)
     finally:
         servers[0].stop()
         s3fs.S3FileSystem.clear_instance_cache()

@@ -19,7 +19,7 @@ from ingestion import tasks
 from ingestion.models import UsageRetention
 from ingestion.services import retention
 from tests.cast import Cast
-from tests.finops.lake.events import NOON, Event, by, push
+from tests.finops.lake.events import NOON, Event, quantity_by, push
 from tests.finops.lake.usage.test_flush import live
 
 pytestmark = pytest.mark.django_db
@@ -112,8 +112,8 @@ def test_usage_older_than_the_account_keeps_goes_month_by_month(
         with clock.frozen(day):
             tasks.tidy_account(cast.account.pk)
             tasks.tidy_account(cast.other_account.pk)
-            assert sorted(by(cast.account, "day")) == left
-    assert len(by(cast.other_account, "day")) == 3
+            assert sorted(quantity_by(cast.account, "day")) == left
+    assert len(quantity_by(cast.other_account, "day")) == 3
     row_count = rows_to_scan(account=cast.account, source_id=1, first_day=date.min, last_day=date.max)
     assert row_count == len(left)
 
@@ -122,4 +122,4 @@ def test_an_account_that_never_said_how_long_keeps_everything(cast: Cast) -> Non
     push(cast.account, [Event(event_time=datetime(1, 1, 1, tzinfo=UTC))])
     flush_usage(cast.account)
     assert retention.drop_old_usage(account=cast.account) == 0
-    assert by(cast.account, "day") == {date(1, 1, 1): 1}
+    assert quantity_by(cast.account, "day") == {date(1, 1, 1): 1}

@@ -34,9 +34,9 @@ class Callback:
         self.secret = SECRET
         self.status = 204
         self.gives_back = True
-        receiver.behave = self._behave
+        receiver.behave = self._respond
 
-    def _behave(self, handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+    def _respond(self, handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
         request = self.receiver.requests[-1]
         body = request.json
         if body.get("type") != "verification":

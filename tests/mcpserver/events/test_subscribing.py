@@ -45,7 +45,7 @@ def reach_budget(account: Account) -> None:
     create_budget(account, "Cloud", 400)
 
 
-def begin(account: Account) -> None:
+def evaluate_baseline(account: Account) -> None:
     """The first evaluation, whose state is the baseline."""
     assert services.evaluate(account) == []
 
@@ -162,7 +162,7 @@ def test_a_secret_is_replaced_and_both_sign_for_a_while(
 ) -> None:
     reach_budget(acme)
     subscribe(mcp_client, "budget.threshold_reached", callback)
-    begin(acme)
+    evaluate_baseline(acme)
     before, callback.secret = callback.secret, OTHER_SECRET
     subscribe(mcp_client, "budget.threshold_reached", callback)
     create_budget(acme, "Second", 300)
@@ -207,7 +207,7 @@ def test_a_stranger_neither_ends_nor_sees_it(
 def test_it_ends_when_its_client_unsubscribes(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
     reach_budget(acme)
     subscribe(mcp_client, "budget.threshold_reached", callback)
-    begin(acme)
+    evaluate_baseline(acme)
     create_budget(acme, "Second", 300)
     services.evaluate(acme)
 
@@ -225,7 +225,7 @@ def test_it_ends_with_its_key_and_its_callback_is_told(
 ) -> None:
     reach_budget(acme)
     subscribe(mcp_client, "budget.threshold_reached", callback)
-    begin(acme)
+    evaluate_baseline(acme)
     create_budget(acme, "Second", 300)
     services.evaluate(acme)
     revoke_mcp_key(key=MCPKey.objects.get(), actor=cast.actor)
@@ -256,7 +256,7 @@ def test_it_ends_when_the_person_of_its_connection_leaves(cast: Cast, callback: 
 def test_it_ends_by_time(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
     reach_budget(acme)
     subscribe(mcp_client, "budget.threshold_reached", callback)
-    begin(acme)
+    evaluate_baseline(acme)
     create_budget(acme, "Second", 300)
     services.evaluate(acme)
 
@@ -276,7 +276,7 @@ def test_410_ends_it_unless_its_client_follows_the_extension(
 ) -> None:
     reach_budget(acme)
     mcp_client.result("events/subscribe", subscription("budget.threshold_reached", callback, _meta=meta))
-    begin(acme)
+    evaluate_baseline(acme)
     create_budget(acme, "Second", 300)
     services.evaluate(acme)
     callback.status = 410
@@ -290,7 +290,7 @@ def test_410_ends_it_unless_its_client_follows_the_extension(
 def test_a_callback_that_is_down_is_tried_four_times(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
     reach_budget(acme)
     subscribe(mcp_client, "budget.threshold_reached", callback)
-    begin(acme)
+    evaluate_baseline(acme)
     create_budget(acme, "Second", 300)
     services.evaluate(acme)
     callback.status = 503

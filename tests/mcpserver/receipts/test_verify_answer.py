@@ -139,22 +139,22 @@ def test_answers_of_other_tools_are_the_same_to_the_cent_too(
 
 
 @pytest.fixture
-def _no_kept_results(settings: Any) -> None:
+def _no_result_cache(settings: Any) -> None:
     """As in a process that never computed the answer."""
     settings.LAKE_ANSWERS_BYTES = 0
 
 
-def sweep(day: date) -> None:
+def sweep_on(day: date) -> None:
     with at(day):
         garbage_collection.sweep()
 
 
-@pytest.mark.usefixtures("_no_kept_results")
+@pytest.mark.usefixtures("_no_result_cache")
 def test_without_the_bills_of_then_it_says_which_were_removed(
     mcp_client: McpClient, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     bills.bring("AWS", september("112.40"), on=date(2026, 10, 7))
-    sweep(date(2026, 10, 22))
+    sweep_on(date(2026, 10, 22))
 
     with at(date(2026, 10, 22)):
         verified = verify(mcp_client, first_answer)
@@ -166,7 +166,7 @@ def test_without_the_bills_of_then_it_says_which_were_removed(
     assert {"figure": "totals amount", "currency": "USD", "then": 120.1, "now": 132.4} in verified["figures"]
 
 
-@pytest.mark.usefixtures("_no_kept_results")
+@pytest.mark.usefixtures("_no_result_cache")
 def test_bills_that_a_receipt_names_stay_as_long_as_the_account_wants(
     cast: Cast, mcp_client: McpClient, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
@@ -174,14 +174,14 @@ def test_bills_that_a_receipt_names_stay_as_long_as_the_account_wants(
     # No answer named this one, and a newer one was replaced since.
     bills.bring("AWS", september("105"), on=date(2026, 10, 6))
     bills.bring("AWS", september("112.40"), on=date(2026, 10, 7))
-    sweep(date(2026, 10, 30))
+    sweep_on(date(2026, 10, 30))
 
     with account_scope(cast.account):
         assert [each.created_at.day for each in LakeSegment.objects.order_by("created_at")] == [3, 7]
     with at(date(2026, 10, 30)):
         assert verify(mcp_client, first_answer)["outcome"] == "restated"
 
-    sweep(date(2026, 11, 3))
+    sweep_on(date(2026, 11, 3))
     with at(date(2026, 11, 3)):
         assert verify(mcp_client, first_answer)["outcome"] == "unproven"
 
@@ -193,7 +193,7 @@ def test_nothing_stays_of_a_deleted_source(
     with account_scope(cast.account), at(date(2026, 10, 6)):
         LakeSegment.objects.update(retired_at=clock.now())
 
-    sweep(date(2026, 10, 7))
+    sweep_on(date(2026, 10, 7))
 
     assert not LakeSegment.objects.unscoped().exists()
 

@@ -207,21 +207,21 @@ def queries_of_a_group(scim: Scim, cast: Cast, prefix: str, count: int) -> list[
     """Of creating it with so many members, renaming it, removing one, and deleting it."""
     ids, counts = provisioned_people(scim, cast, prefix, count), []
 
-    def counted(ask: Callable[[], Any]) -> Any:
+    def count_queries(ask: Callable[[], Any]) -> Any:
         with CaptureQueriesContext(connection) as queries:
             answer = ask()
         counts.append(len(queries))
         return answer
 
-    path = f"Groups/{counted(lambda: scim.create_group('FinOps', *ids, externalId='core'))['id']}"
+    path = f"Groups/{count_queries(lambda: scim.create_group('FinOps', *ids, externalId='core'))['id']}"
     with account_scope(cast.account):
         assert TeamMember.objects.filter(membership__role=Role.ADMIN).count() == count
-    counted(lambda: scim.patch(path, {"op": "replace", "value": {"displayName": "Other", "externalId": "x"}}))
+    count_queries(lambda: scim.patch(path, {"op": "replace", "value": {"displayName": "Other", "externalId": "x"}}))
     with account_scope(cast.account):
         assert not TeamMember.objects.exists()
     scim.patch(path, {"op": "replace", "value": {"displayName": "FinOps", "externalId": "core"}})
-    counted(lambda: scim.patch(path, {"op": "remove", "path": f'members[value eq "{ids[0]}"]'}))
-    counted(lambda: scim.ask("DELETE", path))
+    count_queries(lambda: scim.patch(path, {"op": "remove", "path": f'members[value eq "{ids[0]}"]'}))
+    count_queries(lambda: scim.ask("DELETE", path))
     with account_scope(cast.account):
         assert not TeamMember.objects.exists()
         assert AuditEntry.objects.filter(action="team_member.remove").count() == 2 * count

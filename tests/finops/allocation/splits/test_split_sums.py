@@ -154,9 +154,9 @@ def test_the_parts_add_up_to_the_whole_and_equal_plain_fractions(
 
     amounts_by_currency = {total.currency: total.amount for total in answer.totals}
     assert {name for name, amount in model.totals().items() if amount} <= set(amounts_by_currency)
-    assert all(_near(amount, model.totals().get(name)) for name, amount in amounts_by_currency.items())
+    assert all(_is_close(amount, model.totals().get(name)) for name, amount in amounts_by_currency.items())
     if not any(item.dimension in SPLIT_ON for item in query.filters):
-        assert amounts_by_currency == model.whole(), "no digit is lost"
+        assert amounts_by_currency == model.total_without_splits(), "no digit is lost"
     _check_rows(answer, model, query)
 
 
@@ -179,13 +179,13 @@ def _check_rows(answer: SpendAnswer, model: _Model, query: SpendQuery) -> None:
         expected = model.groups(total.currency)
         listing = {tuple(row.group.values()): row for row in rows if not row.other_groups}
         for key, row in listing.items():
-            assert _near(row.amount, expected.get(key))
+            assert _is_close(row.amount, expected.get(key))
             assert not row.series or _exact([amount or 0 for amount in row.series.values()]) == row.amount
         smallest = min((abs(Fraction(row.amount)) for row in listing.values()), default=Fraction(0))
         assert all(abs(amount) <= smallest + CLOSE for key, amount in expected.items() if key not in listing)
 
 
-def _near(actual: Decimal, expected: Fraction | None) -> bool:
+def _is_close(actual: Decimal, expected: Fraction | None) -> bool:
     return abs(Fraction(actual) - (expected or 0)) < CLOSE
 
 
@@ -238,29 +238,29 @@ class _Model:
         used = [*query.group_by, *(item.dimension for item in query.filters)]
         self.dimensions = list(dict.fromkeys([*query.group_by, *sorted(used)]))
 
-    def whole(self) -> dict[str, Decimal]:
+    def total_without_splits(self) -> dict[str, Decimal]:
         """What passes the filters, without any splits, of each currency that has lines."""
         sums: dict[str, Decimal] = {}
         with localcontext(prec=70):
             for row in self.plain.lines:
                 values = {name: key_of(row, name) for name in self.dimensions}
-                if self._passes(values):
+                if self._matches_filters(values):
                     amount = row[self.plain.column] if self.plain.counts(row) else Decimal(0)
                     sums[row["currency"]] = sums.get(row["currency"], Decimal(0)) + amount
         return sums
 
     def totals(self) -> dict[str, Fraction]:
-        return self.plain.after(self.dimensions, self._passes, lambda line, _values: line["currency"])
+        return self.plain.after(self.dimensions, self._matches_filters, lambda line, _values: line["currency"])
 
     def groups(self, currency: str) -> dict[tuple[str, ...], Fraction]:
         sums = self.plain.after(
             self.dimensions,
-            self._passes,
+            self._matches_filters,
             lambda line, values: (line["currency"], *(values[name] for name in self.query.group_by)),
         )
         return {key[1:]: amount for key, amount in sums.items() if key[0] == currency}
 
-    def _passes(self, values: Mapping[str, str]) -> bool:
+    def _matches_filters(self, values: Mapping[str, str]) -> bool:
         return all(_matches(item, values[item.dimension]) for item in self.query.filters)
 
 

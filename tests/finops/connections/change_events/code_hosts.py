@@ -24,12 +24,12 @@ REPOSITORY = "acme/checkout"
 Row = dict[str, Any]
 
 
-def at(text: str) -> datetime:
+def march_time(text: str) -> datetime:
     """A moment of March 2026: `12T09:30`."""
     return datetime.fromisoformat(f"2026-03-{text}:00+00:00")
 
 
-def zulu(moment: datetime) -> str:
+def utc_text(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -97,8 +97,8 @@ class GitHubHost(CodeHost):
             "name": f"Version {number}",
             "draft": False,
             "prerelease": False,
-            "created_at": zulu(published_at),
-            "published_at": zulu(published_at),
+            "created_at": utc_text(published_at),
+            "published_at": utc_text(published_at),
             "author": {"login": "octocat", "id": 1, "type": "User"},
             "html_url": f"https://github.com/{REPOSITORY}/releases/tag/v{number}",
             "assets": [],
@@ -116,8 +116,8 @@ class GitHubHost(CodeHost):
             "environment": "production",
             "description": None,
             "creator": {"login": "deploy-bot[bot]", "id": 2, "type": "Bot"},
-            "created_at": zulu(created_at),
-            "updated_at": zulu(created_at),
+            "created_at": utc_text(created_at),
+            "updated_at": utc_text(created_at),
         }
         self.deployments.insert(0, row | more)
         self.statuses[number] = []
@@ -143,8 +143,8 @@ class GitHubHost(CodeHost):
             "state": "closed",
             "title": f"Change {number}",
             "user": {"login": "hubot", "id": 3},
-            "updated_at": zulu(merged_at or clock.now()),
-            "merged_at": zulu(merged_at) if merged_at else None,
+            "updated_at": utc_text(merged_at or clock.now()),
+            "merged_at": utc_text(merged_at) if merged_at else None,
             "html_url": f"https://github.com/{REPOSITORY}/pull/{number}",
         }
         self.pulls.insert(0, row | more)

@@ -26,7 +26,7 @@ from finops.insights.actor_coverage import ActorCoverage, actor_coverage
 from finops.insights.cost_scope import CostReader
 from finops.lib import clock
 from tests.cast import Cast, signed_in
-from tests.finops.connections.change_events.code_hosts import at, titles
+from tests.finops.connections.change_events.code_hosts import march_time, titles
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.world.costs import add_source, cost
@@ -102,12 +102,12 @@ def trail(replay: ReplayServer, settings: Settings) -> Iterator[Trail]:
     settings.CONNECTOR_BASE_URLS = {"aws_cloudtrail": replay.url}
     with clock.frozen(NOON):
         history = Trail(replay)
-        history.add(1, at("10T09:00"), "RunInstances", "i-0001", "i-0002")
-        history.add(2, at("11T09:00"), "ModifyInstanceAttribute", "i-0001", identity=SCALING)
-        history.add(3, at("12T09:00"), "StopInstances", "i-0003")
-        history.add(4, at("13T09:00"), "CreateTags", "i-0003")
-        history.add(5, at("13T10:00"), "RunInstances", "i-0009", errorCode="UnauthorizedOperation")
-        history.add(6, at("13T11:00"), "AssumeRoleWithSAML")
+        history.add(1, march_time("10T09:00"), "RunInstances", "i-0001", "i-0002")
+        history.add(2, march_time("11T09:00"), "ModifyInstanceAttribute", "i-0001", identity=SCALING)
+        history.add(3, march_time("12T09:00"), "StopInstances", "i-0003")
+        history.add(4, march_time("13T09:00"), "CreateTags", "i-0003")
+        history.add(5, march_time("13T10:00"), "RunInstances", "i-0009", errorCode="UnauthorizedOperation")
+        history.add(6, march_time("13T11:00"), "AssumeRoleWithSAML")
         yield history
 
 
@@ -144,14 +144,14 @@ def test_creations_and_changes_of_resources_become_events_once(cast: Cast, trail
     with account_scope(cast.account):
         created = ChangeEvent.objects.get(external_id="RunInstances/event-1")
     assert (created.kind, created.actor) == ("change", "maya@example.com, role Admin")
-    assert created.occurred_at == at("10T09:00")
+    assert created.occurred_at == march_time("10T09:00")
     assert created.scope == {
         "resource": ["i-0001", instance_arn("i-0001"), "i-0002", instance_arn("i-0002")],
     }
     assert created.url.endswith("#/events/event-1")
 
     assert set(actions(sync(cast, connection)).values()) == {"unchanged"}
-    trail.add(7, at("14T09:00"), "TerminateInstances", "i-0003")
+    trail.add(7, march_time("14T09:00"), "TerminateInstances", "i-0003")
     assert actions(sync(cast, connection))["2026-03"] == "imported"
     assert titles(cast)[-1] == "TerminateInstances i-0003"
 

@@ -27,7 +27,7 @@ from finops.connections.transports.s3 import S3Bucket
 from finops.connections.vendor_apis import cloudtrail_bucket
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.connections.change_events.code_hosts import at, metered_count, titles
+from tests.finops.connections.change_events.code_hosts import march_time, metered_count, titles
 from tests.finops.connections.change_events.trail_bucket import (
     ACCOUNT,
     TrailOfTests,
@@ -38,7 +38,7 @@ from tests.finops.connections.change_events.trail_bucket import (
     record,
     run_instances,
 )
-from tests.finops.connections.conftest import S3World
+from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.connections.usage.killed_worker import run_killed_worker
 from tests.world.days import NOON
@@ -49,7 +49,7 @@ OTHER = "444455556666"
 
 
 @pytest.fixture
-def trail(s3: S3World) -> Iterator[TrailOfTests]:
+def trail(s3: S3TestBucket) -> Iterator[TrailOfTests]:
     with clock.frozen(NOON):
         yield TrailOfTests(s3)
 
@@ -80,16 +80,16 @@ def note_of(done: CostSync, month: str = "2026-03") -> str:
 def test_writes_become_the_events_that_the_event_history_gives(cast: Cast, trail: TrailOfTests) -> None:
     stop = {"instancesSet": {"items": [{"instanceId": "i-0001"}]}, "force": False}
     trail.deliver(
-        at("10T09:10"),
+        march_time("10T09:10"),
         "a",
-        run_instances(1, at("10T09:00"), "i-0001", "i-0002"),
-        record(2, at("10T09:01"), "StopInstances", requestParameters=stop, responseElements=stop),
-        record(3, at("10T09:02"), "DescribeInstances", readOnly=True, requestParameters=stop),
-        record(4, at("10T09:03"), "StopInstances", requestParameters=stop, errorCode="UnauthorizedOperation"),
-        record(5, at("10T09:04"), "CreateTags", requestParameters=stop),
+        run_instances(1, march_time("10T09:00"), "i-0001", "i-0002"),
+        record(2, march_time("10T09:01"), "StopInstances", requestParameters=stop, responseElements=stop),
+        record(3, march_time("10T09:02"), "DescribeInstances", readOnly=True, requestParameters=stop),
+        record(4, march_time("10T09:03"), "StopInstances", requestParameters=stop, errorCode="UnauthorizedOperation"),
+        record(5, march_time("10T09:04"), "CreateTags", requestParameters=stop),
         record(
             6,
-            at("10T09:05"),
+            march_time("10T09:05"),
             "PutBucketVersioning",
             eventSource="s3.amazonaws.com",
             eventCategory="Data",
@@ -123,8 +123,8 @@ def test_writes_become_the_events_that_the_event_history_gives(cast: Cast, trail
 def test_only_new_log_files_are_read_and_late_ones_too(
     cast: Cast, trail: TrailOfTests, reads: list[str]
 ) -> None:
-    trail.deliver(at("18T08:00"), "first", run_instances(1, at("18T07:55"), "i-1"))
-    trail.deliver(at("20T11:00"), "second", run_instances(2, at("20T10:55"), "i-2"))
+    trail.deliver(march_time("18T08:00"), "first", run_instances(1, march_time("18T07:55"), "i-1"))
+    trail.deliver(march_time("20T11:00"), "second", run_instances(2, march_time("20T10:55"), "i-2"))
     connection = connect(cast, trail.s3)
     sync(cast, connection)
     assert sorted(reads) == ["first", "second"]
@@ -133,9 +133,9 @@ def test_only_new_log_files_are_read_and_late_ones_too(
     assert set(actions(sync(cast, connection)).values()) == {"unchanged"}
     assert reads == []
 
-    trail.deliver(at("20T09:30"), "late", run_instances(3, at("20T09:20"), "i-3"))
-    trail.deliver(at("20T11:05"), "third", run_instances(4, at("20T11:01"), "i-4"))
-    trail.deliver(at("18T08:05"), "ancient", run_instances(5, at("18T08:00"), "i-5"))
+    trail.deliver(march_time("20T09:30"), "late", run_instances(3, march_time("20T09:20"), "i-3"))
+    trail.deliver(march_time("20T11:05"), "third", run_instances(4, march_time("20T11:01"), "i-4"))
+    trail.deliver(march_time("18T08:05"), "ancient", run_instances(5, march_time("18T08:00"), "i-5"))
     sync_run = sync(cast, connection)
 
     assert actions(sync_run)["2026-03"] == "imported"
@@ -147,8 +147,8 @@ def test_only_new_log_files_are_read_and_late_ones_too(
 def test_without_its_pages_a_month_is_read_again_and_counts_once(
     cast: Cast, trail: TrailOfTests, reads: list[str]
 ) -> None:
-    trail.deliver(at("18T08:00"), "a", run_instances(1, at("18T07:55"), "i-1"))
-    trail.deliver(at("18T08:05"), "b", run_instances(1, at("18T07:55"), "i-1"))
+    trail.deliver(march_time("18T08:00"), "a", run_instances(1, march_time("18T07:55"), "i-1"))
+    trail.deliver(march_time("18T08:05"), "b", run_instances(1, march_time("18T07:55"), "i-1"))
     connection = connect(cast, trail.s3)
     sync(cast, connection)
     with account_scope(cast.account):
@@ -156,7 +156,7 @@ def test_without_its_pages_a_month_is_read_again_and_counts_once(
     reads.clear()
 
     assert set(actions(sync(cast, connection)).values()) == {"unchanged"}
-    trail.deliver(at("19T08:00"), "c", run_instances(2, at("19T07:55"), "i-2"))
+    trail.deliver(march_time("19T08:00"), "c", run_instances(2, march_time("19T07:55"), "i-2"))
     sync(cast, connection)
 
     assert sorted(reads) == ["a", "b", "c"]
@@ -165,12 +165,12 @@ def test_without_its_pages_a_month_is_read_again_and_counts_once(
 
 
 def test_events_stay_when_the_bucket_deletes_old_log_files(cast: Cast, trail: TrailOfTests) -> None:
-    old = trail.deliver(at("02T08:00"), "a", run_instances(1, at("02T07:55"), "i-1"))
+    old = trail.deliver(march_time("02T08:00"), "a", run_instances(1, march_time("02T07:55"), "i-1"))
     connection = connect(cast, trail.s3)
     sync(cast, connection)
 
     trail.s3.client.delete_object(Bucket=trail.s3.name, Key=old)
-    trail.deliver(at("19T08:00"), "b", run_instances(2, at("19T07:55"), "i-2"))
+    trail.deliver(march_time("19T08:00"), "b", run_instances(2, march_time("19T07:55"), "i-2"))
     sync(cast, connection)
 
     assert titles(cast) == ["RunInstances i-1", "RunInstances i-2"]
@@ -178,7 +178,7 @@ def test_events_stay_when_the_bucket_deletes_old_log_files(cast: Cast, trail: Tr
 
 def test_an_event_of_the_last_minutes_of_a_month_is_of_that_month(cast: Cast, trail: TrailOfTests) -> None:
     before = datetime.fromisoformat("2026-02-28T23:58:00+00:00")
-    trail.deliver(at("01T00:05"), "a", run_instances(1, before, "i-1"))
+    trail.deliver(march_time("01T00:05"), "a", run_instances(1, before, "i-1"))
 
     sync_run = sync(cast, connect(cast, trail.s3))
 
@@ -191,11 +191,11 @@ def test_an_event_of_the_last_minutes_of_a_month_is_of_that_month(cast: Cast, tr
 
 def test_an_organization_trail_has_the_events_of_its_accounts(cast: Cast, trail: TrailOfTests) -> None:
     organization = {"parent": "o-exampleorg1/"}
-    trail.deliver(at("10T09:10"), "a", run_instances(1, at("10T09:00"), "i-1"), **organization)
-    record_of_other = run_instances(2, at("10T10:00"), "i-2", recipientAccountId=OTHER, awsRegion="us-east-1")
-    trail.deliver(at("10T10:10"), "b", record_of_other, account=OTHER, region="us-east-1", **organization)
-    third = run_instances(3, at("10T11:00"), "i-3", recipientAccountId="777788889999")
-    trail.deliver(at("10T11:10"), "c", third, account="777788889999", **organization)
+    trail.deliver(march_time("10T09:10"), "a", run_instances(1, march_time("10T09:00"), "i-1"), **organization)
+    record_of_other = run_instances(2, march_time("10T10:00"), "i-2", recipientAccountId=OTHER, awsRegion="us-east-1")
+    trail.deliver(march_time("10T10:10"), "b", record_of_other, account=OTHER, region="us-east-1", **organization)
+    third = run_instances(3, march_time("10T11:00"), "i-3", recipientAccountId="777788889999")
+    trail.deliver(march_time("10T11:10"), "c", third, account="777788889999", **organization)
     trail.s3.put(f"AWSLogs/o-exampleorg1/{ACCOUNT}/CloudTrail-Digest/eu-west-1/2026/03/10/x.json.gz")
     trail.s3.put(f"AWSLogs/o-exampleorg1/{ACCOUNT}/Config/eu-west-1/2026/03/10/x.json.gz")
 
@@ -210,8 +210,8 @@ def test_an_organization_trail_has_the_events_of_its_accounts(cast: Cast, trail:
 
 def test_regions_are_chosen_and_the_prefix_of_the_trail_is_kept(cast: Cast, trail: TrailOfTests) -> None:
     for number, region in enumerate(("eu-west-1", "us-east-1")):
-        key = key_of(at("10T09:10"), "a", region=region)
-        trail.s3.put(f"trails/{key}", log_file([run_instances(number, at("10T09:00"), f"i-{number}")]))
+        key = key_of(march_time("10T09:10"), "a", region=region)
+        trail.s3.put(f"trails/{key}", log_file([run_instances(number, march_time("10T09:00"), f"i-{number}")]))
 
     sync(cast, connect(cast, trail.s3, prefix="trails", regions="us-east-1"))
 
@@ -224,7 +224,7 @@ def test_log_files_that_cannot_be_read_are_counted_and_named(
     monkeypatch.setattr(cloudtrail_bucket, "MAX_FILE_BYTES", 4_000)
     monkeypatch.setattr(cloudtrail_bucket, "MAX_TEXT_BYTES", 50_000)
     monkeypatch.setattr(cloudtrail_bucket, "MAX_RECORDS", 10)
-    good = log_file([run_instances(1, at("10T09:00"), "i-1"), {"eventName": 7}])
+    good = log_file([run_instances(1, march_time("10T09:00"), "i-1"), {"eventName": 7}])
     contents = {
         "a": b"no gzip",
         "b": good[:-20],
@@ -235,23 +235,23 @@ def test_log_files_that_cannot_be_read_are_counted_and_named(
         "g": good,
     }
     for name, content in contents.items():
-        trail.s3.put(key_of(at("10T09:10"), name), content)
+        trail.s3.put(key_of(march_time("10T09:10"), name), content)
     connection = connect(cast, trail.s3)
 
     first = note_of(sync(cast, connection))
-    trail.deliver(at("19T08:00"), "later", run_instances(2, at("19T07:55"), "i-2"))
+    trail.deliver(march_time("19T08:00"), "later", run_instances(2, march_time("19T07:55"), "i-2"))
 
     assert first == note_of(sync(cast, connection))
     assert first.startswith(
-        f"6 log files cannot be read and were left out. First: {key_of(at('10T09:10'), 'a')} (no log file of CloudTrail)."
+        f"6 log files cannot be read and were left out. First: {key_of(march_time('10T09:10'), 'a')} (no log file of CloudTrail)."
     )
     assert "1 records of log files cannot be read" in first
     assert titles(cast) == ["RunInstances i-1", "RunInstances i-2"]
 
 
 def test_what_is_no_log_file_is_not_read(cast: Cast, trail: TrailOfTests, reads: list[str]) -> None:
-    folder = key_of(at("10T09:10"), "a").rpartition("/")[0]
-    wrong_day = key_of(at("11T09:10"), "x").rpartition("/")[2]
+    folder = key_of(march_time("10T09:10"), "a").rpartition("/")[0]
+    wrong_day = key_of(march_time("11T09:10"), "x").rpartition("/")[2]
     for name in ("readme.txt", f"{ACCOUNT}_CloudTrail_eu-west-1_20260310T9910Z_a.json.gz", wrong_day):
         trail.s3.put(f"{folder}/{name}")
 
@@ -268,12 +268,12 @@ def test_a_test_of_the_connection_names_what_is_wrong(cast: Cast, trail: TrailOf
         return [(each.title, each.is_ok, each.fix) for each in connector.check(config)]
 
     assert "has no log files" in findings()[-1][2]
-    trail.deliver(at("10T09:10"), "a", run_instances(1, at("10T09:00"), "i-1"))
+    trail.deliver(march_time("10T09:10"), "a", run_instances(1, march_time("10T09:00"), "i-1"))
     assert [is_ok for _title, is_ok, _fix in findings()] == [True] * 5
-    trail.s3.put(key_of(at("11T09:10"), "b"), b"broken")
+    trail.s3.put(key_of(march_time("11T09:10"), "b"), b"broken")
     assert findings()[-1][1:] == (
         False,
-        f"The log file cannot be read: {key_of(at('11T09:10'), 'b')} (no log file of CloudTrail).",
+        f"The log file cannot be read: {key_of(march_time('11T09:10'), 'b')} (no log file of CloudTrail).",
     )
     assert "bucket does not exist" in findings(bucket="another-bucket")[-1][2]
 
@@ -304,7 +304,7 @@ def test_settings_of_a_bucket_are_checked(values: dict[str, Any], text: str) -> 
 
 @pytest.mark.parametrize(("checks", "stored"), [(0, 0), (1, 0), (3, 3)])
 def test_a_sync_that_is_killed_goes_on_and_doubles_nothing(
-    cast: Cast, s3: S3World, settings: Settings, checks: int, stored: int
+    cast: Cast, s3: S3TestBucket, settings: Settings, checks: int, stored: int
 ) -> None:
     """A month asks twice whether the sync goes on: before its events are written, and before they are committed."""
     trail = TrailOfTests(s3)
@@ -332,7 +332,7 @@ def test_a_day_of_many_events_takes_no_more_memory_than_a_few_log_files(
     trail: TrailOfTests, tmp_path: Path
 ) -> None:
     """100,000 events in 50 log files, beside 40,000 in 20: one file is in memory at a time, and a few compressed ones."""
-    moment = at("10T09:00")
+    moment = march_time("10T09:00")
     rows = [record(number, moment, "DescribeInstances", readOnly=True) for number in range(1_980)]
     rows += [run_instances(f"x{number}", moment, f"i-{number}") for number in range(20)]
     content = log_file(rows)

@@ -15,7 +15,7 @@ from tests.finops.connections.change_events.code_hosts import (
     GITHUB_TOKEN,
     REPOSITORY,
     GitHubHost,
-    at,
+    march_time,
     connect,
 )
 from tests.finops.connections.replay_server import ReplayServer
@@ -27,7 +27,7 @@ from tests.world.days import NOON
 def github(replay: ReplayServer) -> Iterator[GitHubHost]:
     with clock.frozen(NOON):
         host = GitHubHost(replay, prefix="/api/v3")
-        host.add_release(2, at("12T09:30"))
+        host.add_release(2, march_time("12T09:30"))
         yield host
 
 

@@ -27,7 +27,7 @@ from tests.finops.connections.change_events.code_hosts import (
     REPOSITORY,
     SCOPE,
     GitHubHost,
-    at,
+    march_time,
     connect,
     metered_count,
     titles,
@@ -46,11 +46,11 @@ def github(replay: ReplayServer, settings: Settings) -> Iterator[GitHubHost]:
     with clock.frozen(NOON):
         host = GitHubHost(replay)
         host.add_release(1, datetime(2026, 2, 10, 8, tzinfo=UTC))
-        host.add_release(2, at("12T09:30"))
-        host.add_release(3, at("13T09:30"), draft=True)
-        host.add_deployment(40, at("12T10:00"), "in_progress", "success", "inactive")
-        host.add_deployment(41, at("14T10:00"), "in_progress", ref="a84d88e7554fc1fa21bcbc4efae3c782a70d2b9d")
-        host.add_pull(6, at("11T10:00"))
+        host.add_release(2, march_time("12T09:30"))
+        host.add_release(3, march_time("13T09:30"), draft=True)
+        host.add_deployment(40, march_time("12T10:00"), "in_progress", "success", "inactive")
+        host.add_deployment(41, march_time("14T10:00"), "in_progress", ref="a84d88e7554fc1fa21bcbc4efae3c782a70d2b9d")
+        host.add_pull(6, march_time("11T10:00"))
         host.add_pull(7, None)
         yield host
 
@@ -78,7 +78,7 @@ def test_deployments_releases_and_merged_pull_requests_become_events(cast: Cast,
         deployment = ChangeEvent.objects.get(external_id="deployment/40")
         assert {each.kind for each in ChangeEvent.objects.all()} == {"deployment", "release", "change"}
         assert all(each.scope == SCOPE for each in ChangeEvent.objects.all())
-    assert (deployment.occurred_at, deployment.actor) == (at("12T10:00"), "deploy-bot[bot]")
+    assert (deployment.occurred_at, deployment.actor) == (march_time("12T10:00"), "deploy-bot[bot]")
     assert deployment.url == f"https://github.com/{REPOSITORY}/actions/runs/40"
 
 
@@ -120,7 +120,7 @@ def test_what_github_has_no_more_is_removed_and_leaves_the_meter(cast: Cast, git
     assert metered_count(cast) == 4
 
 
-def test_a_list_that_fails_removes_nothing(cast: Cast, github: GitHubHost, pauses: list[float]) -> None:
+def test_a_list_that_fails_removes_nothing(cast: Cast, github: GitHubHost, sleeps: list[float]) -> None:
     connection = connect(cast)
     sync(cast, connection)
     del github.replay.routes[f"/repos/{REPOSITORY}/releases"]
@@ -146,7 +146,7 @@ def test_a_release_that_moves_to_another_month_is_one_event(cast: Cast, github: 
 
 
 def test_environments_choose_deployments(cast: Cast, github: GitHubHost) -> None:
-    github.add_deployment(42, at("15T10:00"), "success", environment="Preview")
+    github.add_deployment(42, march_time("15T10:00"), "success", environment="Preview")
     sync(cast, connect(cast, environments="preview, staging", releases=False, pull_requests=False))
 
     assert titles(cast) == ["checkout main to Preview: success"]
@@ -157,7 +157,7 @@ def test_many_pages_are_read_and_older_months_are_those_of_their_events(
 ) -> None:
     github.pulls = []
     for number in range(250):
-        github.add_pull(1_000 + number, at("01T00:00") - timedelta(days=100) + timedelta(hours=12 * number))
+        github.add_pull(1_000 + number, march_time("01T00:00") - timedelta(days=100) + timedelta(hours=12 * number))
     sync(cast, connect(cast, deployments=False, releases=False))
 
     assert len(titles(cast)) == 250
@@ -185,7 +185,7 @@ def test_a_page_that_changed_is_the_only_one_that_costs(cast: Cast, github: GitH
     connection = connect(cast)
     sync(cast, connection)
     before = len(github.charged)
-    github.add_release(4, at("16T09:30"))
+    github.add_release(4, march_time("16T09:30"))
     sync(cast, connection)
 
     assert [each.partition("?")[0] for each in github.charged[before:]] == [f"/repos/{REPOSITORY}/releases"]
@@ -212,7 +212,7 @@ def test_pages_of_one_token_are_not_asked_for_with_another(cast: Cast, github: G
 
 
 def test_a_limit_that_is_reached_waits_until_it_is_reset_and_goes_on(
-    cast: Cast, github: GitHubHost, pauses: list[float]
+    cast: Cast, github: GitHubHost, sleeps: list[float]
 ) -> None:
     connection = connect(cast)
     github.limit = 3
@@ -220,7 +220,7 @@ def test_a_limit_that_is_reached_waits_until_it_is_reset_and_goes_on(
 
     assert failed.status == "failed"
     assert "GitHub's rate limit is reached." in failed.error
-    assert pauses == []
+    assert sleeps == []
     assert connection.next_sync_at >= NOON + timedelta(minutes=30)
     request_count = len(github.charged)
     github.limit = 5_000
@@ -233,14 +233,14 @@ def test_a_limit_that_is_reached_waits_until_it_is_reset_and_goes_on(
 
 
 def test_a_secondary_limit_without_a_time_waits_a_minute(
-    cast: Cast, github: GitHubHost, pauses: list[float]
+    cast: Cast, github: GitHubHost, sleeps: list[float]
 ) -> None:
     message = {"message": "You have exceeded a secondary rate limit. Please wait."}
     github.replay.faults = [Reply.of_json(message, 403)]
     sync_run = sync(cast, connect(cast))
 
     assert sync_run.status == "done"
-    assert 60 <= sum(pauses) <= 70
+    assert 60 <= sum(sleeps) <= 70
 
 
 # Access
@@ -281,7 +281,7 @@ def _decode(text: str) -> bytes:
 def test_a_server_of_ones_own_is_asked_beneath_its_path(cast: Cast, replay: ReplayServer) -> None:
     with clock.frozen(NOON):
         host = GitHubHost(replay, prefix="/api/v3")
-        host.add_release(2, at("12T09:30"))
+        host.add_release(2, march_time("12T09:30"))
         sync_run = sync(cast, connect(cast, url=replay.url))
 
     assert sync_run.status == "done"
@@ -348,7 +348,7 @@ def test_a_setting_that_is_wrong_says_what_to_enter(
 def test_a_vendors_text_that_is_too_long_or_no_address_is_cut_and_not_rejected(
     cast: Cast, github: GitHubHost
 ) -> None:
-    github.add_release(5, at("17T09:30"), name="x" * 500, html_url="javascript:alert(1)")
+    github.add_release(5, march_time("17T09:30"), name="x" * 500, html_url="javascript:alert(1)")
     sync_run = sync(cast, connect(cast))
 
     assert "rejected" not in str(sync_run.periods)
@@ -358,7 +358,7 @@ def test_a_vendors_text_that_is_too_long_or_no_address_is_cut_and_not_rejected(
 
 
 def test_an_event_that_no_rule_takes_is_rejected_alone(cast: Cast, github: GitHubHost) -> None:
-    github.add_release(5, at("17T09:30"), name="bad \x00 name")
+    github.add_release(5, march_time("17T09:30"), name="bad \x00 name")
     sync_run = sync(cast, connect(cast))
 
     assert "1 events were rejected. First reason: title must be" in str(sync_run.periods)

@@ -17,7 +17,7 @@ from tests.finops.connections.change_events.code_hosts import (
     GITLAB_TOKEN,
     SCOPE,
     GitLabHost,
-    at,
+    march_time,
     metered_count,
     titles,
 )
@@ -117,7 +117,7 @@ def test_deployments_releases_and_merged_merge_requests_become_events(cast: Cast
     assert metered_count(cast) == 4
     with account_scope(cast.account):
         events = {each.external_id: each for each in ChangeEvent.objects.all()}
-    assert events["deployment/42"].occurred_at == at("12T10:00") + timedelta(milliseconds=123)
+    assert events["deployment/42"].occurred_at == march_time("12T10:00") + timedelta(milliseconds=123)
     assert events["deployment/42"].url == f"{WEB}/-/pipelines/37"
     assert events["deployment/41"].url == f"{WEB}/-/environments"
     assert events["release/7/v1"].url == f"{WEB}/-/releases/v1"
@@ -152,14 +152,14 @@ def test_environments_choose_deployments(cast: Cast, gitlab: GitLabHost) -> None
 
 
 def test_a_limit_that_is_reached_waits_until_it_is_reset(
-    cast: Cast, gitlab: GitLabHost, pauses: list[float]
+    cast: Cast, gitlab: GitLabHost, sleeps: list[float]
 ) -> None:
     connection = connect(cast, gitlab)
     gitlab.limit = 2
     failed = sync(cast, connection)
 
     assert "GitLab's rate limit is reached." in failed.error
-    assert pauses == []
+    assert sleeps == []
     assert connection.next_sync_at >= NOON + timedelta(minutes=30)
 
 

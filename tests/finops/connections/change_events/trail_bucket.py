@@ -11,7 +11,7 @@ from typing import Any
 from finops.connections import services
 from finops.connections.models import CostConnection
 from tests.cast import Cast
-from tests.finops.connections.conftest import S3World
+from tests.finops.connections.conftest import S3TestBucket
 from tests.s3 import KEY, REGION
 
 ACCOUNT = "111122223333"
@@ -66,7 +66,7 @@ def key_of(
 class TrailOfTests:
     """What CloudTrail delivers to the bucket."""
 
-    def __init__(self, s3: S3World) -> None:
+    def __init__(self, s3: S3TestBucket) -> None:
         self.s3 = s3
 
     def deliver(self, delivered: datetime, unique: str, *records: Row, **place: str) -> str:
@@ -75,7 +75,7 @@ class TrailOfTests:
         return key
 
 
-def bucket_values(s3: S3World, **more: object) -> dict[str, object]:
+def bucket_values(s3: S3TestBucket, **more: object) -> dict[str, object]:
     return {
         "read_from": "trail_bucket",
         "bucket": s3.name,
@@ -88,7 +88,7 @@ def bucket_values(s3: S3World, **more: object) -> dict[str, object]:
     }
 
 
-def connect(cast: Cast, s3: S3World, **more: object) -> CostConnection:
+def connect(cast: Cast, s3: S3TestBucket, **more: object) -> CostConnection:
     return services.create_connection(
         account=cast.account,
         actor=cast.actor,

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.finops.connections.conftest import S3World
+from tests.finops.connections.conftest import S3TestBucket
 
 FOCUS = Path("tests/data/focus/synthetic/focus_1_2_cost_and_usage_aws.csv.gz")
 GROUPS = ("ServiceName", "SubAccountId", "BillingPeriodStart", "BillingCurrency")
@@ -74,7 +74,7 @@ def sums(rows: Iterable[Row], names: tuple[str, ...] = GROUPS) -> SumsByGroup:
 class DataExport:
     """An export of AWS Data Exports; `execution` is its folder where it creates new files."""
 
-    world: S3World
+    s3_bucket: S3TestBucket
     prefix: str = "exports"
     name: str = "focus"
     partition: str = "BILLING_PERIOD="
@@ -85,14 +85,14 @@ class DataExport:
 
     def put_file(self, month: str, name: str, data: bytes, execution: str = "") -> str:
         key = self.key("data", month, f"{execution}/{name}" if execution else name)
-        self.world.put(key, data)
-        return f"s3://{self.world.name}/{key}"
+        self.s3_bucket.put(key, data)
+        return f"s3://{self.s3_bucket.name}/{key}"
 
     def put_manifest(self, month: str, urls: Iterable[str], execution: str = "", **more: Any) -> str:
         file_name = f"{self.name}-Manifest.json"
         key = self.key("metadata", month, f"{execution}/{file_name}" if execution else file_name)
         columns = [{"name": name, "type": "string"} for name in focus_rows()[0]]
-        self.world.put(key, json.dumps({"dataFiles": list(urls), "columns": columns, **more}).encode())
+        self.s3_bucket.put(key, json.dumps({"dataFiles": list(urls), "columns": columns, **more}).encode())
         return key
 
     def deliver(self, month: str, files: Mapping[str, bytes], execution: str = "") -> None:

@@ -23,7 +23,7 @@ from finops.connections.aws import AwsBucketConfig
 from finops.connections.connector import Fetch, MonthConflict, SourceError, public_fields
 from finops.connections.connectors import connector_of
 from tests.cast import Cast
-from tests.finops.connections.conftest import S3World
+from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.connections.connectors.stored import stored
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.costs.test_archives import zip_bytes
@@ -35,7 +35,7 @@ CONNECTOR = connector_of("aws_cur")
 
 
 @pytest.fixture
-def config(s3: S3World) -> AwsBucketConfig:
+def config(s3: S3TestBucket) -> AwsBucketConfig:
     return AwsBucketConfig(
         bucket=s3.name,
         region=REGION,
@@ -55,14 +55,14 @@ def members() -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.fixture
-def whole_bucket(s3: S3World) -> S3World:
+def whole_bucket(s3: S3TestBucket) -> S3TestBucket:
     for key, content in members():
         s3.put(key, content)
     return s3
 
 
 def put_report(
-    world: S3World,
+    s3_bucket: S3TestBucket,
     period: str,
     assembly: str,
     files: dict[str, bytes],
@@ -74,13 +74,13 @@ def put_report(
     keys = []
     for name, content in files.items():
         keys.append(f"{folder}/{period}/{assembly}/{name}" if assembly else f"{folder}/{period}/{name}")
-        world.put(keys[-1], content)
+        s3_bucket.put(keys[-1], content)
     manifest = json.dumps(
-        {"assemblyId": assembly, "reportKeys": keys, "compression": "GZIP", "bucket": world.name, **more}
+        {"assemblyId": assembly, "reportKeys": keys, "compression": "GZIP", "bucket": s3_bucket.name, **more}
     ).encode()
     if assembly:
-        world.put(f"{folder}/{period}/{assembly}/cur-Manifest.json", manifest)
-    world.put(f"{folder}/{period}/cur-Manifest.json", manifest)
+        s3_bucket.put(f"{folder}/{period}/{assembly}/cur-Manifest.json", manifest)
+    s3_bucket.put(f"{folder}/{period}/cur-Manifest.json", manifest)
 
 
 def fetch_bytes(config: AwsBucketConfig, month: date, folder: Path) -> list[bytes]:
@@ -90,7 +90,7 @@ def fetch_bytes(config: AwsBucketConfig, month: date, folder: Path) -> list[byte
 
 
 def test_a_whole_bucket_arrives_unchanged(
-    config: AwsBucketConfig, whole_bucket: S3World, tmp_path: Path
+    config: AwsBucketConfig, whole_bucket: S3TestBucket, tmp_path: Path
 ) -> None:
     data = {key: content for key, content in members() if key.endswith(".csv.gz")}
     months = CONNECTOR.months(config)
@@ -104,7 +104,7 @@ def test_a_whole_bucket_arrives_unchanged(
 
 
 def test_a_whole_sync_equals_the_raw_file_by_account_month_and_currency(
-    cast: Cast, config: AwsBucketConfig, whole_bucket: S3World
+    cast: Cast, config: AwsBucketConfig, whole_bucket: S3TestBucket
 ) -> None:
     """Its one report is August's and has lines of June and July besides, which no report of theirs brings."""
     raw = next(content for key, content in members() if key.endswith(".csv.gz"))
@@ -133,7 +133,7 @@ def test_a_whole_sync_equals_the_raw_file_by_account_month_and_currency(
 
 
 def test_only_the_assembly_of_the_manifest_above_is_current(
-    config: AwsBucketConfig, s3: S3World, tmp_path: Path
+    config: AwsBucketConfig, s3: S3TestBucket, tmp_path: Path
 ) -> None:
     export_config = replace(config, prefix="bills", export="cur")
     put_report(s3, "20180801-20180901", "aaaa", {"cur-1.csv.gz": b"old 1", "cur-2.csv.gz": b"old 2"})
@@ -148,7 +148,7 @@ def test_only_the_assembly_of_the_manifest_above_is_current(
     assert after[AUGUST].fingerprint != before[0].fingerprint
 
 
-def test_an_assembly_that_expires_changes_nothing(config: AwsBucketConfig, s3: S3World) -> None:
+def test_an_assembly_that_expires_changes_nothing(config: AwsBucketConfig, s3: S3TestBucket) -> None:
     put_report(s3, "20180801-20180901", "aaaa", {"cur-1.csv.gz": b"old"})
     for key in ("cur-1.csv.gz", "cur-Manifest.json"):
         s3.age(f"bills/cur/20180801-20180901/aaaa/{key}", timedelta(days=1))
@@ -169,7 +169,7 @@ def test_an_assembly_that_expires_changes_nothing(config: AwsBucketConfig, s3: S
     ],
 )
 def test_reports_that_are_overwritten_and_those_for_athena_are_read(
-    config: AwsBucketConfig, s3: S3World, tmp_path: Path, key: str
+    config: AwsBucketConfig, s3: S3TestBucket, tmp_path: Path, key: str
 ) -> None:
     s3.put(key, b"data")
     manifest = {"reportKeys": [key], "compression": "GZIP"}
@@ -183,7 +183,7 @@ def test_reports_that_are_overwritten_and_those_for_athena_are_read(
 
 
 def test_a_manifest_whose_files_come_later_is_a_conflict(
-    config: AwsBucketConfig, s3: S3World, tmp_path: Path
+    config: AwsBucketConfig, s3: S3TestBucket, tmp_path: Path
 ) -> None:
     put_report(s3, "20180801-20180901", "aaaa", {"cur-1.csv.gz": b"x"})
     s3.client.delete_object(Bucket=s3.name, Key="bills/cur/20180801-20180901/aaaa/cur-1.csv.gz")
@@ -193,7 +193,7 @@ def test_a_manifest_whose_files_come_later_is_a_conflict(
 
 
 def test_a_manifest_that_leaves_the_prefix_is_refused(
-    config: AwsBucketConfig, s3: S3World, tmp_path: Path
+    config: AwsBucketConfig, s3: S3TestBucket, tmp_path: Path
 ) -> None:
     s3.put("secrets/1.csv.gz")
     put_report(s3, "20180801-20180901", "aaaa", {}, reportKeys=["secrets/1.csv.gz"])
@@ -202,7 +202,7 @@ def test_a_manifest_that_leaves_the_prefix_is_refused(
         fetch_bytes(replace(config, prefix="bills"), AUGUST, tmp_path)
 
 
-def test_what_cannot_be_read_is_found_by_the_check(config: AwsBucketConfig, s3: S3World) -> None:
+def test_what_cannot_be_read_is_found_by_the_check(config: AwsBucketConfig, s3: S3TestBucket) -> None:
     put_report(s3, "20180801-20180901", "aaaa", {"cur-1.zip": b"PK"}, compression="ZIP")
 
     failed = CONNECTOR.check(config)[-1]
@@ -212,7 +212,7 @@ def test_what_cannot_be_read_is_found_by_the_check(config: AwsBucketConfig, s3: 
 
 
 def test_a_report_in_zip_is_the_same_report(
-    cast: Cast, config: AwsBucketConfig, s3: S3World, whole_bucket: S3World
+    cast: Cast, config: AwsBucketConfig, s3: S3TestBucket, whole_bucket: S3TestBucket
 ) -> None:
     raw = gzip.decompress(next(content for key, content in members() if key.endswith(".csv.gz")))
     billed = sum(Decimal(row["lineItem/UnblendedCost"]) for row in csv.DictReader(io.StringIO(raw.decode())))
@@ -236,7 +236,7 @@ def test_a_report_in_zip_is_the_same_report(
         assert round(sum(amount for amount, _ in stored(cast.account).values()), 12) == round(billed, 12)
 
 
-def test_two_reports_below_one_prefix_need_a_name(config: AwsBucketConfig, s3: S3World) -> None:
+def test_two_reports_below_one_prefix_need_a_name(config: AwsBucketConfig, s3: S3TestBucket) -> None:
     for name in ("hourly", "daily"):
         put_report(s3, "20180801-20180901", "a", {"1.csv.gz": b"x"}, folder=f"bills/{name}")
 

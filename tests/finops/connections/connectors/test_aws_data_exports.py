@@ -19,7 +19,7 @@ from finops.connections.connector import BillMonth, Fetch, MonthConflict, Source
 from finops.connections.connectors import connector_of
 from finops.connections.models import CostConnection
 from tests.cast import Cast
-from tests.finops.connections.conftest import S3World
+from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.connections.connectors.bills import (
     DataExport,
     as_csv_gz,
@@ -38,7 +38,7 @@ CONNECTOR = connector_of("aws_data_exports")
 
 
 @pytest.fixture
-def config(s3: S3World) -> AwsBucketConfig:
+def config(s3: S3TestBucket) -> AwsBucketConfig:
     return AwsBucketConfig(
         bucket=s3.name,
         prefix="exports",
@@ -51,7 +51,7 @@ def config(s3: S3World) -> AwsBucketConfig:
 
 
 @pytest.fixture
-def export(s3: S3World) -> DataExport:
+def export(s3: S3TestBucket) -> DataExport:
     return DataExport(s3)
 
 
@@ -72,7 +72,7 @@ def connection(cast: Cast, config: AwsBucketConfig) -> Iterator[CostConnection]:
 @pytest.mark.parametrize(("write", "ending"), [(as_csv_gz, "csv.gz"), (as_parquet, "snappy.parquet")])
 @pytest.mark.parametrize("partition", ["BILLING_PERIOD=", "billing_period="])
 def test_what_arrives_equals_the_raw_files_by_service_account_month_and_currency(
-    cast: Cast, connection: CostConnection, s3: S3World,
+    cast: Cast, connection: CostConnection, s3: S3TestBucket,
     write: Any, ending: str, partition: str,
 ) -> None:  # fmt: skip
     export = DataExport(s3, partition=partition)
@@ -167,10 +167,10 @@ def test_files_of_older_executions_are_not_read_where_the_manifest_lies_above_th
     export.put_manifest("2026-05", [url, url])
 
     old = export.key("data", "2026-05", "20260510T010203Z-aaaa/focus-00001.csv.gz")
-    export.world.age(old, timedelta(days=1))
+    export.s3_bucket.age(old, timedelta(days=1))
     before = months(config)[MAY]
     sync_now(connection)
-    export.world.client.delete_object(Bucket=export.world.name, Key=old)
+    export.s3_bucket.client.delete_object(Bucket=export.s3_bucket.name, Key=old)
 
     assert stored(cast.account) == sums(rows)
     assert months(config)[MAY] == before
@@ -181,7 +181,7 @@ def test_a_delivery_that_is_under_way_is_waited_for(
 ) -> None:
     export.deliver("2026-05", {"focus-00001.csv.gz": as_csv_gz(focus_rows()[:9])})
     before = months(config)[MAY]
-    export.world.age(export.key("metadata", "2026-05", "focus-Manifest.json"), timedelta(seconds=5))
+    export.s3_bucket.age(export.key("metadata", "2026-05", "focus-Manifest.json"), timedelta(seconds=5))
     url = export.put_file("2026-05", "focus-00001.csv.gz", as_csv_gz(focus_rows()[:8]))
 
     assert MAY not in months(config)
@@ -196,10 +196,10 @@ def test_a_copy_of_a_bucket_that_keeps_no_order_is_read_an_hour_later(
     config: AwsBucketConfig, export: DataExport
 ) -> None:
     export.deliver("2026-05", {"1.csv.gz": b"one"})
-    export.world.age(export.key("metadata", "2026-05", "focus-Manifest.json"), timedelta(hours=2))
+    export.s3_bucket.age(export.key("metadata", "2026-05", "focus-Manifest.json"), timedelta(hours=2))
     assert months(config) == {}
 
-    export.world.age(export.key("data", "2026-05", "1.csv.gz"), timedelta(minutes=61))
+    export.s3_bucket.age(export.key("data", "2026-05", "1.csv.gz"), timedelta(minutes=61))
 
     assert set(months(config)) == {MAY}
 
@@ -207,7 +207,7 @@ def test_a_copy_of_a_bucket_that_keeps_no_order_is_read_an_hour_later(
 def test_a_manifest_whose_files_come_later_is_a_conflict(
     config: AwsBucketConfig, export: DataExport, tmp_path: Path
 ) -> None:
-    url = f"s3://{export.world.name}/{export.key('data', '2026-05', 'focus-00001.csv.gz')}"
+    url = f"s3://{export.s3_bucket.name}/{export.key('data', '2026-05', 'focus-00001.csv.gz')}"
     export.put_manifest("2026-05", [url])
 
     with pytest.raises(MonthConflict, match="does not exist yet"):
@@ -228,8 +228,8 @@ def test_a_manifest_whose_files_come_later_is_a_conflict(
 def test_a_manifest_that_names_a_foreign_key_is_refused_by_its_name(
     config: AwsBucketConfig, export: DataExport, tmp_path: Path, named: str, text: str
 ) -> None:
-    export.world.put("exports/focus/data/BILLING_PERIOD=2026-04/1.csv.gz")
-    export.world.put("secrets/1.csv.gz")
+    export.s3_bucket.put("exports/focus/data/BILLING_PERIOD=2026-04/1.csv.gz")
+    export.s3_bucket.put("secrets/1.csv.gz")
     export.put_manifest("2026-05", [named])
 
     with pytest.raises(SourceError, match=text) as error:
@@ -243,7 +243,7 @@ def test_a_manifest_that_names_a_foreign_key_is_refused_by_its_name(
 def test_a_manifest_that_is_none_says_so(
     config: AwsBucketConfig, export: DataExport, tmp_path: Path, manifest: bytes
 ) -> None:
-    export.world.put(export.put_manifest("2026-05", []), manifest)
+    export.s3_bucket.put(export.put_manifest("2026-05", []), manifest)
 
     with pytest.raises(SourceError, match=r"focus-Manifest\.json cannot be read as a manifest"):
         CONNECTOR.fetch(config, months(config)[MAY], Fetch(tmp_path))
@@ -256,7 +256,7 @@ def test_a_month_without_files_is_empty(config: AwsBucketConfig, export: DataExp
 
 
 def test_two_exports_below_one_prefix_need_a_name(
-    config: AwsBucketConfig, s3: S3World, tmp_path: Path
+    config: AwsBucketConfig, s3: S3TestBucket, tmp_path: Path
 ) -> None:
     for name in ("focus", "cur2"):
         DataExport(s3, name=name).deliver("2026-05", {"1.csv.gz": name.encode()})
@@ -270,7 +270,7 @@ def test_two_exports_below_one_prefix_need_a_name(
         assert [file.path.read_bytes() for file in files] == [b"cur2"]
 
 
-def test_a_prefix_without_a_manifest_says_what_to_look_at(config: AwsBucketConfig, s3: S3World) -> None:
+def test_a_prefix_without_a_manifest_says_what_to_look_at(config: AwsBucketConfig, s3: S3TestBucket) -> None:
     s3.put("exports/focus/data/BILLING_PERIOD=2026-05/1.csv.gz")
 
     with pytest.raises(SourceError, match="has no manifest of a data export"):
@@ -301,7 +301,7 @@ def titles(config: AwsBucketConfig) -> list[tuple[str, bool]]:
 
 
 def test_a_check_tries_each_permission_in_turn(config: AwsBucketConfig, export: DataExport) -> None:
-    name = export.world.name
+    name = export.s3_bucket.name
     assert titles(config)[-1] == ("Find the export's manifests", False)
 
     export.deliver("2026-05", {"1.csv.gz": as_csv_gz(focus_rows()[:9])})
@@ -319,7 +319,7 @@ def test_a_check_tries_each_permission_in_turn(config: AwsBucketConfig, export: 
 
 def test_a_permission_that_is_missing_is_named(config: AwsBucketConfig, export: DataExport) -> None:
     export.deliver("2026-05", {"1.csv.gz": as_csv_gz(focus_rows()[:9])})
-    deny(export.world, "s3:GetObject")
+    deny(export.s3_bucket, "s3:GetObject")
 
     failed = CONNECTOR.check(config)[-1]
 
@@ -336,7 +336,7 @@ def test_a_permission_that_is_taken_away_while_a_month_is_read_is_named(
         CONNECTOR.fetch(
             config,
             months(config)[MAY],
-            Fetch(tmp_path, lambda _bytes: deny(export.world, "s3:GetObject")),
+            Fetch(tmp_path, lambda _bytes: deny(export.s3_bucket, "s3:GetObject")),
         )
 
 
@@ -363,13 +363,13 @@ def test_a_file_that_is_no_cost_is_found_by_the_check(
     assert text in CONNECTOR.check(config)[-1].fix
 
 
-def deny(world: S3World, action: str) -> None:
+def deny(s3_bucket: S3TestBucket, action: str) -> None:
     statement = {
         "Effect": "Deny",
         "Principal": "*",
         "Action": action,
-        "Resource": [f"arn:aws:s3:::{world.name}", f"arn:aws:s3:::{world.name}/*"],
+        "Resource": [f"arn:aws:s3:::{s3_bucket.name}", f"arn:aws:s3:::{s3_bucket.name}/*"],
     }
-    world.client.put_bucket_policy(
-        Bucket=world.name, Policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    s3_bucket.client.put_bucket_policy(
+        Bucket=s3_bucket.name, Policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]})
     )

@@ -25,8 +25,8 @@ from finops.connections.models import CostConnection
 from finops.connections.pattern_files import PATTERNS
 from finops.lake.schema import tag_column
 from tests.cast import Cast
-from tests.finops.connections.conftest import S3World
-from tests.finops.connections.gcs_emulator import GcsWorld, key_file
+from tests.finops.connections.conftest import S3TestBucket
+from tests.finops.connections.gcs_emulator import GcsTestBucket, key_file
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
 from tests.s3 import KEY, REGION
 from tests.world.imports import cost_by, total
@@ -38,13 +38,13 @@ JUNE = datetime(2026, 6, 1, tzinfo=UTC)
 PART = "part-00000-7d1b6f3e-1d1b-4c0e-9c55-3c3f0d1f2a11-c000.snappy.parquet"
 
 
-def connect_s3(cast: Cast, s3: S3World, pattern: str) -> CostConnection:
+def connect_s3(cast: Cast, s3: S3TestBucket, pattern: str) -> CostConnection:
     keys = {"access_key_id": KEY, "secret_access_key": KEY, "endpoint": s3.endpoint, "region": REGION}
     values = {"bucket": s3.name, "prefix": "focus", "pattern": pattern, **keys}
     return connect(cast, "bucket_focus", values)
 
 
-def connect_gcs(cast: Cast, gcs: GcsWorld, pattern: str) -> CostConnection:
+def connect_gcs(cast: Cast, gcs: GcsTestBucket, pattern: str) -> CostConnection:
     values = {"bucket": gcs.name, "prefix": "focus", "pattern": pattern, "key": key_file()}
     return connect(cast, "google_bucket", values)
 
@@ -118,14 +118,14 @@ def check_litellm(cast: Cast, row: CostConnection) -> None:
         assert set(cost_by(cast.account, tag_column("user_email"), ("user_email",))) == {"a@example.com"}
 
 
-def test_litellm_in_s3_every_hour(cast: Cast, s3: S3World) -> None:
+def test_litellm_in_s3_every_hour(cast: Cast, s3: S3TestBucket) -> None:
     s3.put("focus/date=2026-05-03/hour=07/usage-1.parquet", litellm(3, "0.000003", "0.25"))
     s3.put("focus/date=2026-05-30/hour=23/usage-2.parquet", litellm(30, "1"))
 
     check_litellm(cast, connect_s3(cast, s3, pattern_of("LiteLLM")))
 
 
-def test_litellm_in_google_cloud_storage_every_day(cast: Cast, gcs: GcsWorld) -> None:
+def test_litellm_in_google_cloud_storage_every_day(cast: Cast, gcs: GcsTestBucket) -> None:
     gcs.put("focus/date=2026-05-03/usage-1.parquet", litellm(3, "0.000003", "0.25"))
     gcs.put("focus/date=2026-05-30/usage-2.parquet", litellm(30, "1"))
 
@@ -133,7 +133,7 @@ def test_litellm_in_google_cloud_storage_every_day(cast: Cast, gcs: GcsWorld) ->
 
 
 def test_of_tencents_files_the_months_count_and_the_days_that_repeat_them_do_not(
-    cast: Cast, s3: S3World
+    cast: Cast, s3: S3TestBucket
 ) -> None:
     for day, costs in ((2, ["1"]), (3, ["1", "2"]), (31, ["1", "2", "4"])):
         s3.put(f"focus/FOCUS-bill_details-200020002001-202605{day:02}.CSV", month_rows("2026-05", *costs))
@@ -150,12 +150,12 @@ def pattern_of(layout: str) -> str:
     return {label: pattern for pattern, label in PATTERNS}[layout]
 
 
-def put_ovh(s3: S3World, path: str, *costs: str) -> None:
+def put_ovh(s3: S3TestBucket, path: str, *costs: str) -> None:
     """Each run exports the month up to its time."""
     s3.put(f"focus/{path}/focus.csv", month_rows("-".join(path.split("/")[1:3]), *costs))
 
 
-def test_of_ovhclouds_daily_files_the_newest_of_each_account_counts(cast: Cast, s3: S3World) -> None:
+def test_of_ovhclouds_daily_files_the_newest_of_each_account_counts(cast: Cast, s3: S3TestBucket) -> None:
     put_ovh(s3, "ab123-ovh/2026/05/14", "1")
     put_ovh(s3, "ab123-ovh/2026/05/15", "1", "2")
     put_ovh(s3, "cd456-ovh/2026/05/14", "100")
@@ -172,7 +172,7 @@ def test_of_ovhclouds_daily_files_the_newest_of_each_account_counts(cast: Cast, 
         assert total(cast.account) == Decimal("110.5")
 
 
-def test_of_ovhclouds_hourly_files_the_newest_hour_counts(cast: Cast, s3: S3World) -> None:
+def test_of_ovhclouds_hourly_files_the_newest_hour_counts(cast: Cast, s3: S3TestBucket) -> None:
     put_ovh(s3, "ab123-ovh/2026/05/14/23", "1")
     put_ovh(s3, "ab123-ovh/2026/05/15/09", "1", "2")
     put_ovh(s3, "ab123-ovh/2026/05/15/10", "1", "2", "4")
@@ -182,7 +182,7 @@ def test_of_ovhclouds_hourly_files_the_newest_hour_counts(cast: Cast, s3: S3Worl
         assert total(cast.account) == Decimal(7)
 
 
-def test_ovhclouds_file_of_a_month_that_is_replaced(cast: Cast, s3: S3World) -> None:
+def test_ovhclouds_file_of_a_month_that_is_replaced(cast: Cast, s3: S3TestBucket) -> None:
     put_ovh(s3, "ab123-ovh/2026/05", "1")
     put_ovh(s3, "cd456-ovh/2026/05", "100")
     row = connect_s3(cast, s3, pattern_of("OVHcloud: one file a month"))
@@ -229,7 +229,7 @@ def ibm_report(month: str, *costs: str) -> bytes:
     return file.getvalue().encode()
 
 
-def test_focus_reports_of_ibm_cloud_as_the_wizard_has_them_saved(cast: Cast, s3: S3World) -> None:
+def test_focus_reports_of_ibm_cloud_as_the_wizard_has_them_saved(cast: Cast, s3: S3TestBucket) -> None:
     s3.put("focus/ibm-focus-2026-05.csv", ibm_report("2026-05", "1.25", "2"))
     s3.put("focus/ibm-focus-2026-06.csv", ibm_report("2026-06", "4"))
     row = connect_s3(cast, s3, pattern_of("IBM Cloud: FOCUS reports by month"))
@@ -271,7 +271,7 @@ def focus_line(cost: str, month: datetime = MAY, **other: Any) -> dict[str, Any]
     }
 
 
-def test_an_export_data_statement_of_bigquery_with_a_wildcard(cast: Cast, gcs: GcsWorld) -> None:
+def test_an_export_data_statement_of_bigquery_with_a_wildcard(cast: Cast, gcs: GcsTestBucket) -> None:
     lines = [
         focus_line("0.000000001", x_Credits=[{"Id": "SUD", "Amount": -1.5}]),
         focus_line("12.34", ServiceName="Cloud Run"),
@@ -290,7 +290,7 @@ def test_an_export_data_statement_of_bigquery_with_a_wildcard(cast: Cast, gcs: G
         assert cost_by(cast.account, tag_column("env"), ("env",))["prod"][0] == Decimal("17.340000001")
 
 
-def test_a_folder_that_a_spark_job_of_databricks_writes(cast: Cast, s3: S3World) -> None:
+def test_a_folder_that_a_spark_job_of_databricks_writes(cast: Cast, s3: S3TestBucket) -> None:
     types = {**BIGQUERY_TYPES, "Tags": pa.map_(pa.string(), pa.string())}
     data = parquet([focus_line("3.5", Tags=[("env", "prod")])], types)
     s3.put(f"focus/billing_period=2026-05/{PART}", data)
@@ -303,7 +303,7 @@ def test_a_folder_that_a_spark_job_of_databricks_writes(cast: Cast, s3: S3World)
         assert set(cost_by(cast.account, tag_column("env"), ("env",))) == {"prod"}
 
 
-def test_a_zip_file_as_alibaba_delivers_bills_is_imported(cast: Cast, s3: S3World) -> None:
+def test_a_zip_file_as_alibaba_delivers_bills_is_imported(cast: Cast, s3: S3TestBucket) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("bill.csv", month_rows("2026-05", "1"))

@@ -189,20 +189,20 @@ def test_a_folder_that_is_not_allowed_any_more_is_not_read(
 
 
 def test_a_check_says_what_is_missing(folder: Path, settings: Settings) -> None:
-    def last(pattern: str, where: Path = folder) -> tuple[str, bool, str]:
+    def last_finding(pattern: str, where: Path = folder) -> tuple[str, bool, str]:
         config = FolderConfig(folder=str(where), pattern=pattern)
         finding = CONNECTOR.check(config)[-1]
         return finding.title, finding.is_ok, finding.fix
 
-    assert "{year} together with {month}" in last("{year}/*")[2]
-    assert "not in an allowed folder" in last("*", folder.parent)[2]
-    assert "No file in" in last("*.csv")[2]
+    assert "{year} together with {month}" in last_finding("{year}/*")[2]
+    assert "not in an allowed folder" in last_finding("*", folder.parent)[2]
+    assert "No file in" in last_finding("*.csv")[2]
     put(folder, "13/2026.csv", b"x")
-    assert "has no valid month" in last("{month}/{year}.csv")[2]
+    assert "has no valid month" in last_finding("{month}/{year}.csv")[2]
     put(folder, "note.txt", b"no cost at all")
-    assert not last("note.txt")[1]
+    assert not last_finding("note.txt")[1]
     put(folder, "may.csv.gz", as_csv_gz(focus_rows()[:9]))
-    assert last("*.gz") == ("Read a file of 2026-05", True, "")
+    assert last_finding("*.gz") == ("Read a file of 2026-05", True, "")
 
 
 @pytest.mark.usefixtures("scope")

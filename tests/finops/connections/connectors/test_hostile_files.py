@@ -19,7 +19,7 @@ from finops.connections.connector import SourceError
 from finops.connections.models import CostConnection
 from finops.connections.transports.bucket import MAX_OBJECTS, BucketObject, StorageBucket
 from tests.cast import Cast
-from tests.finops.connections.conftest import S3World
+from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
 from tests.s3 import KEY, REGION
 from tests.world.imports import total
@@ -66,7 +66,7 @@ def endless_rows() -> bytes:
 )
 def test_a_file_without_measure_fails_its_month_and_leaves_what_was_there(
     cast: Cast,
-    s3: S3World,
+    s3: S3TestBucket,
     monkeypatch: pytest.MonkeyPatch,
     make: Callable[[], bytes],
     name: str,
@@ -87,7 +87,7 @@ def test_a_file_without_measure_fails_its_month_and_leaves_what_was_there(
         assert total(cast.account) == Decimal(3)
 
 
-def connect(cast: Cast, s3: S3World) -> CostConnection:
+def connect(cast: Cast, s3: S3TestBucket) -> CostConnection:
     keys = {"access_key_id": KEY, "secret_access_key": KEY, "endpoint": s3.endpoint, "region": REGION}
     return services.create_connection(
         account=cast.account,

@@ -70,7 +70,7 @@ class OracleBucket:
             for name in page
             for content, version, modified in [self.objects[name]]
         ]
-        return self._signed(request) or Reply.of_json(
+        return self._signature_error(request) or Reply.of_json(
             {"objects": entries, "nextStartWith": more[0] if more else None}
         )
 
@@ -79,9 +79,9 @@ class OracleBucket:
         if request.headers["if-match"] != str(version):
             return Reply.of_json({"code": "IfMatchFailed"}, 412)
         start, end = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers["range"]).groups()  # type: ignore[union-attr]
-        return self._signed(request) or Reply(206, content[int(start) : int(end) + 1])
+        return self._signature_error(request) or Reply(206, content[int(start) : int(end) + 1])
 
-    def _signed(self, request: ReplayRequest) -> Reply | None:
+    def _signature_error(self, request: ReplayRequest) -> Reply | None:
         """As Oracle checks it; None for a signature that is right."""
         fields = dict(re.findall(r'(\w+)="([^"]*)"', request.headers["authorization"]))
         values = {"(request-target)": f"{request.method.lower()} {request.target}"}
@@ -128,7 +128,7 @@ def test_an_object_is_written_and_deleted_with_requests_that_oracle_accepts(
     def answer(request: ReplayRequest) -> Reply:
         if request.method == "PUT":
             stored.append(request.body)
-        return oracle._signed(request) or Reply(204 if request.method == "DELETE" else 200)
+        return oracle._signature_error(request) or Reply(204 if request.method == "DELETE" else 200)
 
     oracle.server.routes["/n/acme/b/out/o/data%2Fa%20b.parquet"] = answer
     key = OciKey(f"{TENANCY}/{USER}/{FINGERPRINT}", rsa_key(private_key(), "private_key"))

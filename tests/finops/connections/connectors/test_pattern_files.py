@@ -27,8 +27,8 @@ from finops.connections.transports.bucket import BucketObject, StorageBucket
 from finops.connections.transports.s3 import S3Bucket
 from tests.cast import Cast
 from tests.finops.connections.azurite import AzureContainer
-from tests.finops.connections.conftest import S3World
-from tests.finops.connections.gcs_emulator import GcsWorld, key_file
+from tests.finops.connections.conftest import S3TestBucket
+from tests.finops.connections.gcs_emulator import GcsTestBucket, key_file
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
 from tests.finops.costs.test_archives import zip_bytes
 from tests.s3 import KEY, REGION
@@ -69,7 +69,7 @@ class Store:
 def store(request: pytest.FixtureRequest, cast: Cast) -> Store:
     missing_bucket = {"bucket": "gone-for-good"}
     if request.param == "bucket_focus":
-        s3: S3World = request.getfixturevalue("s3")
+        s3: S3TestBucket = request.getfixturevalue("s3")
         keys = {"access_key_id": KEY, "secret_access_key": KEY, "endpoint": s3.endpoint, "region": REGION}
         return Store(
             cast, request.param, s3.put, {"bucket": s3.name, "prefix": "focus", **keys}, missing_bucket
@@ -79,7 +79,7 @@ def store(request: pytest.FixtureRequest, cast: Cast) -> Store:
         sas = {"access": "sas_url", "sas_url": azure.sas_url(), "path": "focus"}
         missing = AzureContainer(azure.url, "gone").sas_url()
         return Store(cast, request.param, azure.put, sas, {"sas_url": missing})
-    gcs: GcsWorld = request.getfixturevalue("gcs")
+    gcs: GcsTestBucket = request.getfixturevalue("gcs")
     account = {"bucket": gcs.name, "prefix": "focus", "key": key_file()}
     return Store(cast, request.param, gcs.put, account, missing_bucket)
 
@@ -229,7 +229,7 @@ class LoopbackBucket(BucketFocus):
 
 @pytest.mark.slow
 def test_a_listing_in_a_process_of_its_own_lists_an_unchanged_source_and_reads_no_file(
-    s3: S3World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3TestBucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
     get_object = S3Backend.get_object
@@ -245,17 +245,17 @@ def test_a_listing_in_a_process_of_its_own_lists_an_unchanged_source_and_reads_n
         bucket=s3.name, endpoint=s3.endpoint, region=REGION, access_key_id=KEY, secret_access_key=KEY
     )
 
-    def look() -> list[date]:
+    def list_months() -> list[date]:
         read.clear()
         months = list_source_months_in_child(
             LoopbackBucket(), config, answer=tmp_path / "answer", name="look", progress=lambda: None
         )
         return [each.month for each in months]
 
-    assert look() == [date(2026, 5, 1), date(2026, 6, 1)]
+    assert list_months() == [date(2026, 5, 1), date(2026, 6, 1)]
     assert set(read) == {"may.csv", "june.csv"}
-    assert look() == [date(2026, 5, 1), date(2026, 6, 1)]
+    assert list_months() == [date(2026, 5, 1), date(2026, 6, 1)]
     assert read == []
     s3.put("june.csv", month_rows("2026-07", "2"))
-    assert look() == [date(2026, 5, 1), date(2026, 7, 1)]
+    assert list_months() == [date(2026, 5, 1), date(2026, 7, 1)]
     assert set(read) == {"june.csv"}

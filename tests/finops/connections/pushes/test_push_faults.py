@@ -41,12 +41,12 @@ from tests.finops.connections.pushes.push_steps import (
 pytestmark = pytest.mark.django_db
 
 
-class Killed(BaseException):
+class ProcessKilled(BaseException):
     """As if the process died here: nothing of it runs on but what Python unwinds."""
 
 
 def kill(*_: Any, **__: Any) -> Any:
-    raise Killed
+    raise ProcessKilled
 
 
 def folders() -> list[Path]:
@@ -72,7 +72,7 @@ def test_a_worker_that_dies_anywhere_is_taken_over(
     cost_client.commit(push, 2)
     with monkeypatch.context() as patch:
         patch.setattr(f"finops.connections.services.push_run.{place}", kill)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             run_pushes()
     assert cost_client.billed() in ({MAY: Decimal(100)}, {MAY: Decimal(7)})
 
@@ -91,7 +91,7 @@ def test_a_push_that_takes_its_worker_down_five_times_fails(
     with monkeypatch.context() as patch:
         patch.setattr("finops.connections.services.push_run._prepare", kill)
         for _ in range(push_run.MAX_ATTEMPTS):
-            with pytest.raises(Killed):
+            with pytest.raises(ProcessKilled):
                 run_pushes()
     run_pushes()
 
@@ -102,7 +102,7 @@ def test_a_push_that_takes_its_worker_down_five_times_fails(
 def test_a_fault_of_ours_fails_the_push_and_a_database_that_is_away_does_not(
     cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(error: Exception) -> Callable[..., None]:
+    def failure(error: Exception) -> Callable[..., None]:
         def fail(*_: Any, **__: Any) -> None:
             raise error
 
@@ -110,11 +110,11 @@ def test_a_fault_of_ours_fails_the_push_and_a_database_that_is_away_does_not(
 
     cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))
     importer = "finops.connections.services.push_run.import_files"
-    monkeypatch.setattr(importer, broken(OperationalError()))
+    monkeypatch.setattr(importer, failure(OperationalError()))
     with pytest.raises(OperationalError):
         run_pushes()
     assert push_of(cost_client).status == "running"
-    monkeypatch.setattr(importer, broken(RuntimeError()))
+    monkeypatch.setattr(importer, failure(RuntimeError()))
     with pytest.raises(RuntimeError):
         run_pushes()
 
@@ -128,7 +128,7 @@ def test_a_request_that_dies_leaves_no_push(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(f"finops.connections.services.pushes.{place}", kill)
-        with pytest.raises(Killed):
+        with pytest.raises(ProcessKilled):
             cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))
 
     assert cost_client.send("GET", PUSHES).json() == {"pushes": []}
@@ -149,7 +149,7 @@ def test_what_a_killed_request_left_on_disk_goes_after_a_day(cost_client: CostPu
     assert not orphan.exists()
 
 
-class BrokenOff(io.BytesIO):
+class BrokenBody(io.BytesIO):
     """A client that goes away within its body."""
 
     def read(self, size: int | None = -1) -> bytes:
@@ -163,7 +163,7 @@ def test_a_body_that_breaks_off_is_not_kept(cost_client: CostPushClient) -> None
     push = cost_client.open()
     body = csv_rows("1", "2")
 
-    environ: dict[str, Any] = {"CONTENT_LENGTH": str(len(body) + 10), "wsgi.input": BrokenOff(body)}
+    environ: dict[str, Any] = {"CONTENT_LENGTH": str(len(body) + 10), "wsgi.input": BrokenBody(body)}
     headers = {"authorization": f"Bearer {cost_client.key}"}
     answer = Client().generic("PUT", f"{push}/parts/1", headers=headers, **environ)
 
@@ -283,12 +283,12 @@ def test_an_import_that_is_canceled_in_the_console_fails_the_push(
 ) -> None:
     real = import_files
 
-    def canceled(**arguments: Any) -> CostImport:
+    def cancel_job(**arguments: Any) -> CostImport:
         job = real(**arguments)
         job.status = CostImport.Status.CANCELED
         return job
 
-    monkeypatch.setattr("finops.connections.services.push_run.import_files", canceled)
+    monkeypatch.setattr("finops.connections.services.push_run.import_files", cancel_job)
 
     assert (
         cost_client.push(csv_rows("1"))["error"] == "The import was canceled in the console. Push the month again."

@@ -14,17 +14,17 @@ from finops.costs.focus.normalise import FocusFile
 from tests.finops.connections.syncs.month_folders import MonthFolders, MonthFoldersConfig
 
 
-def _hang(_folder: Path) -> None:
+def _wait_forever(_folder: Path) -> None:
     threading.Event().wait()
 
 
-def _die(_folder: Path) -> None:
+def _kill_process(_folder: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _die_once(folder: Path) -> None:
     (folder / "script").unlink()
-    _die(folder)
+    _kill_process(folder)
 
 
 def _take_memory(_folder: Path) -> None:
@@ -51,20 +51,20 @@ def _change(_folder: Path) -> None:
     raise MonthConflict
 
 
-def _break(_folder: Path) -> None:
+def _raise_error(_folder: Path) -> None:
     raise ZeroDivisionError
 
 
 SCRIPTS: dict[str, Callable[[Path], None]] = {
-    "hang": _hang,
-    "die": _die,
+    "hang": _wait_forever,
+    "die": _kill_process,
     "die once": _die_once,
     "take memory": _take_memory,
     "fill disk": _fill_disk,
     "refuse": _refuse,
     "wait an hour": _wait_an_hour,
     "change": _change,
-    "break": _break,
+    "break": _raise_error,
 }
 
 

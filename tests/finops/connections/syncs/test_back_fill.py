@@ -64,11 +64,11 @@ def test_bytes_of_a_month_count_by_half_when_they_are_fetched_and_whole_when_the
     sizes = {name: write_month(export, name, "1").stat().st_size for name in months_back(3)}
     progress: list[tuple[str, int, int]] = []
 
-    def look(_month: BillMonth) -> None:
+    def record_progress(_month: BillMonth) -> None:
         row = CostSync.objects.get()
         progress.append((row.stage, row.bytes_done, row.months_imported))
 
-    month_folders.on_fetch = look
+    month_folders.on_fetch = record_progress
     sync = sync_now(connection)
 
     newest, middle, oldest = sizes

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def scripted(
+def scripted_connection(
     connection: CostConnection,
     month_folders: type[MonthFolders],
     export: Path,
@@ -67,7 +67,7 @@ def is_alive(export: Path) -> bool:
 
 
 def test_files_notes_and_bytes_come_back_from_the_process(
-    cast: Cast, connection: CostConnection, export: Path, scripted: Callable[[str], None]
+    cast: Cast, connection: CostConnection, export: Path, scripted_connection: Callable[[str], None]
 ) -> None:
     sync = sync_in_child(connection)
     assert (sync.status, actions(sync), total(cast.account)) == ("done", {"2026-05": "imported"}, Decimal(3))
@@ -78,10 +78,10 @@ def test_files_notes_and_bytes_come_back_from_the_process(
 
 @pytest.mark.slow
 def test_a_fetch_that_no_byte_comes_for_is_ended_and_the_next_sync_tries_again(
-    cast: Cast, connection: CostConnection, export: Path, scripted: Callable[[str], None], settings: Settings
+    cast: Cast, connection: CostConnection, export: Path, scripted_connection: Callable[[str], None], settings: Settings
 ) -> None:
     settings.SYNC_STALL_SECONDS = 1.5
-    scripted("hang")
+    scripted_connection("hang")
 
     sync = sync_in_child(connection)
 
@@ -99,10 +99,10 @@ def test_a_fetch_that_no_byte_comes_for_is_ended_and_the_next_sync_tries_again(
 
 
 def test_a_fetch_ends_with_the_time_of_its_sync(
-    connection: CostConnection, export: Path, scripted: Callable[[str], None], settings: Settings
+    connection: CostConnection, export: Path, scripted_connection: Callable[[str], None], settings: Settings
 ) -> None:
     settings.JOB_MAX_SECONDS = 2
-    scripted("hang")
+    scripted_connection("hang")
     sync = sync_in_child(connection)
     assert sync.error.startswith("The sync exceeded the time limit.")
     assert (is_alive(export), leftovers()) == (False, [])
@@ -110,9 +110,9 @@ def test_a_fetch_ends_with_the_time_of_its_sync(
 
 @pytest.mark.parametrize("end", ["cancel", "delete"])
 def test_canceling_and_deleting_end_a_fetch_that_hangs(
-    cast: Cast, connection: CostConnection, export: Path, scripted: Callable[[str], None], end: str
+    cast: Cast, connection: CostConnection, export: Path, scripted_connection: Callable[[str], None], end: str
 ) -> None:
-    scripted("hang")
+    scripted_connection("hang")
     sync = CostSync.objects.get()
     with threads(1) as call:
         running = call(services.run_sync, sync.pk, in_child=True)
@@ -139,9 +139,9 @@ def test_canceling_and_deleting_end_a_fetch_that_hangs(
     ],
 )
 def test_what_goes_wrong_in_the_process_is_said(
-    cast: Cast, connection: CostConnection, scripted: Callable[[str], None], script: str, error: str
+    cast: Cast, connection: CostConnection, scripted_connection: Callable[[str], None], script: str, error: str
 ) -> None:
-    scripted(script)
+    scripted_connection(script)
     sync = sync_in_child(connection)
     assert sync.status == "failed"
     assert sync.error.startswith(error)
@@ -149,27 +149,27 @@ def test_what_goes_wrong_in_the_process_is_said(
 
 
 def test_a_process_that_dies_once_is_begun_again(
-    cast: Cast, connection: CostConnection, scripted: Callable[[str], None]
+    cast: Cast, connection: CostConnection, scripted_connection: Callable[[str], None]
 ) -> None:
-    scripted("die once")
+    scripted_connection("die once")
     assert sync_in_child(connection).status == "done"
     assert total(cast.account) == Decimal(3)
 
 
 def test_a_fetch_that_takes_memory_without_end_is_ended(
-    connection: CostConnection, scripted: Callable[[str], None], settings: Settings
+    connection: CostConnection, scripted_connection: Callable[[str], None], settings: Settings
 ) -> None:
     settings.IMPORT_MEMORY_BYTES = 400 << 20
-    scripted("take memory")
+    scripted_connection("take memory")
     assert "more than 400 MB of memory" in sync_in_child(connection).error
 
 
 def test_a_pause_that_the_other_side_asks_for_comes_back_from_the_process(
-    connection: CostConnection, scripted: Callable[[str], None]
+    connection: CostConnection, scripted_connection: Callable[[str], None]
 ) -> None:
     connection.interval_minutes = 15
     connection.save()
-    scripted("wait an hour")
+    scripted_connection("wait an hour")
     sync_in_child(connection)
     connection.refresh_from_db()
     assert (connection.next_sync_at - clock.now()).total_seconds() > 3_500

@@ -48,83 +48,83 @@ def deliver(connection: CostConnection, export: Path, *days_ago: int) -> None:
 
 
 @pytest.fixture
-def subscribed(cast: Cast, connection: CostConnection) -> CostConnection:
+def source_subscription(cast: Cast, connection: CostConnection) -> CostConnection:
     create_channel(cast.account)
     subscribe(cast.account, "source")
     return connection
 
 
 def test_a_source_that_fails_twice_is_told_once_and_its_end_once(
-    cast: Cast, subscribed: CostConnection, export: Path
+    cast: Cast, source_subscription: CostConnection, export: Path
 ) -> None:
-    fail(subscribed, export, times=1)
+    fail(source_subscription, export, times=1)
     assert evaluate(cast.account) == []
-    fail(subscribed, export, times=1)
+    fail(source_subscription, export, times=1)
     assert evaluate(cast.account) == [FAILS]
-    fail(subscribed, export, times=1)
+    fail(source_subscription, export, times=1)
     assert evaluate(cast.account) == []
-    sync_now(subscribed)
+    sync_now(source_subscription)
     assert evaluate(cast.account) == [AGAIN]
     assert evaluate(cast.account) == []
-    fail(subscribed, export)
+    fail(source_subscription, export)
     assert evaluate(cast.account) == [FAILS], "another episode"
 
 
-def test_the_message_says_why_and_what_to_do(cast: Cast, subscribed: CostConnection, export: Path) -> None:
-    fail(subscribed, export)
+def test_the_message_says_why_and_what_to_do(cast: Cast, source_subscription: CostConnection, export: Path) -> None:
+    fail(source_subscription, export)
     evaluate(cast.account)
     message = AlertDelivery.objects.latest("pk").message
     assert "cannot be listed (No such file or directory). Allow reading it." in message["summary"]
-    assert message["url"].endswith(f"/a/acme/connections/{subscribed.source_id}/")
+    assert message["url"].endswith(f"/a/acme/connections/{source_subscription.source_id}/")
     assert message["data"]["state"] == "failing"
 
 
-def test_a_failure_makes_its_account_due(cast: Cast, subscribed: CostConnection, export: Path) -> None:
+def test_a_failure_makes_its_account_due(cast: Cast, source_subscription: CostConnection, export: Path) -> None:
     assert evaluate_if_due(cast.account)
     assert due_accounts() == []
-    fail(subscribed, export)
+    fail(source_subscription, export)
     assert due_accounts() == [cast.account.pk]
 
 
 def test_a_late_delivery_is_told_once_and_the_next_ends_it(
-    cast: Cast, subscribed: CostConnection, export: Path
+    cast: Cast, source_subscription: CostConnection, export: Path
 ) -> None:
-    deliver(subscribed, export, 6, 5, 4, 3)
+    deliver(source_subscription, export, 6, 5, 4, 3)
     assert evaluate(cast.account) == [LATE]
     assert evaluate(cast.account) == []
-    deliver(subscribed, export, 0)
+    deliver(source_subscription, export, 0)
     assert evaluate(cast.account) == [AGAIN]
 
 
 def test_a_delivery_that_was_due_long_ago_is_no_news(
-    cast: Cast, subscribed: CostConnection, export: Path
+    cast: Cast, source_subscription: CostConnection, export: Path
 ) -> None:
-    deliver(subscribed, export, 43, 42, 41, 40)
+    deliver(source_subscription, export, 43, 42, 41, 40)
     assert evaluate(cast.account) == []
 
 
 def test_a_late_source_that_fails_then_does_not_deliver_again(
-    cast: Cast, subscribed: CostConnection, export: Path
+    cast: Cast, source_subscription: CostConnection, export: Path
 ) -> None:
-    deliver(subscribed, export, 6, 5, 4, 3)
+    deliver(source_subscription, export, 6, 5, 4, 3)
     assert evaluate(cast.account) == [LATE]
-    fail(subscribed, export)
+    fail(source_subscription, export)
     assert evaluate(cast.account) == [FAILS]
-    deliver(subscribed, export, 0)
+    deliver(source_subscription, export, 0)
     assert evaluate(cast.account) == [AGAIN]
 
 
-def test_a_paused_source_neither_fails_nor_ends(cast: Cast, subscribed: CostConnection, export: Path) -> None:
-    fail(subscribed, export)
+def test_a_paused_source_neither_fails_nor_ends(cast: Cast, source_subscription: CostConnection, export: Path) -> None:
+    fail(source_subscription, export)
     assert evaluate(cast.account) == [FAILS]
-    services.pause_connection(connection=subscribed, actor=cast.actor)
+    services.pause_connection(connection=source_subscription, actor=cast.actor)
     assert evaluate(cast.account) == []
 
 
-def test_pagerduty_closes_its_incident(cast: Cast, subscribed: CostConnection, export: Path) -> None:
-    fail(subscribed, export)
+def test_pagerduty_closes_its_incident(cast: Cast, source_subscription: CostConnection, export: Path) -> None:
+    fail(source_subscription, export)
     evaluate(cast.account)
-    sync_now(subscribed)
+    sync_now(source_subscription)
     evaluate(cast.account)
     begin, end = (pagerduty_event(row) for row in AlertDelivery.objects.order_by("pk"))
     assert (begin["event_action"], end["event_action"]) == ("trigger", "resolve")

@@ -108,10 +108,10 @@ def test_no_space_left_is_said_in_a_sentence(
 ) -> None:
     write_month(export, "2026-05", "1")
 
-    def full(_month: object) -> None:
+    def fail_with_full_disk(_month: object) -> None:
         raise OSError(28, "No space left on device")
 
-    month_folders.on_fetch = full
+    month_folders.on_fetch = fail_with_full_disk
     sync = sync_now(connection)
     assert sync.error.startswith("2026-05: The disk of this server is full.")
 
@@ -187,11 +187,11 @@ def test_two_workers_at_once_do_a_sync_once(
     pk, both = CostSync.objects.get().pk, threading.Barrier(2, timeout=60)
     results: list[bool] = []
 
-    def second_meanwhile(_month: object) -> None:
+    def wait_for_second(_month: object) -> None:
         both.wait()
         both.wait()
 
-    month_folders.on_fetch = second_meanwhile
+    month_folders.on_fetch = wait_for_second
     with threads(2) as call:
         first = call(services.run_sync, pk)
         both.wait()

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def subscribed(cast: Cast) -> Iterator[Cast]:
+def cast_with_subscription(cast: Cast) -> Iterator[Cast]:
     with clock.frozen(NOON), account_scope(cast.account):
         create_channel(cast.account)
         subscribe(cast.account, "source")
@@ -57,48 +57,48 @@ def receive(source: UsageSource, *days_ago: int) -> None:
 
 
 def test_an_event_source_that_fails_twice_is_told_once_and_its_end_once(
-    subscribed: Cast, tmp_path: Path, settings: Settings
+    cast_with_subscription: Cast, tmp_path: Path, settings: Settings
 ) -> None:
     folder = tmp_path / "events"
-    connection = event_connection(subscribed, folder, settings)
+    connection = event_connection(cast_with_subscription, folder, settings)
     assert sync_now(connection).status == "done"
-    assert evaluate_if_due(subscribed.account)
+    assert evaluate_if_due(cast_with_subscription.account)
     folder.rename(tmp_path / "gone")
     for _ in range(2):
         assert sync_now(connection).status == "failed"
 
-    assert due_accounts() == [subscribed.account.pk]
-    assert evaluate(subscribed.account) == ["source 'Deployments' is failing"]
-    assert evaluate(subscribed.account) == []
+    assert due_accounts() == [cast_with_subscription.account.pk]
+    assert evaluate(cast_with_subscription.account) == ["source 'Deployments' is failing"]
+    assert evaluate(cast_with_subscription.account) == []
     message = AlertDelivery.objects.latest("pk").message
     assert "does not exist on this server" in message["summary"]
     assert message["url"].endswith(f"/a/acme/connections/events/{connection.target_id}/")
     (tmp_path / "gone").rename(folder)
     sync_now(connection)
-    assert evaluate(subscribed.account) == ["source 'Deployments' recovered"]
+    assert evaluate(cast_with_subscription.account) == ["source 'Deployments' recovered"]
     assert AlertDelivery.objects.latest("pk").message["summary"] == "Syncs succeed again."
 
 
 def test_an_event_source_whose_sync_does_not_begin_is_late(
-    subscribed: Cast, tmp_path: Path, settings: Settings
+    cast_with_subscription: Cast, tmp_path: Path, settings: Settings
 ) -> None:
-    connection = event_connection(subscribed, tmp_path / "events", settings)
+    connection = event_connection(cast_with_subscription, tmp_path / "events", settings)
     sync_now(connection)
     with clock.frozen(NOON + timedelta(hours=6)):
-        assert evaluate(subscribed.account) == []
+        assert evaluate(cast_with_subscription.account) == []
     with clock.frozen(NOON + timedelta(hours=9)):
-        assert evaluate(subscribed.account) == ["source 'Deployments' is late"]
+        assert evaluate(cast_with_subscription.account) == ["source 'Deployments' is late"]
         assert "A sync was due" in AlertDelivery.objects.latest("pk").message["summary"]
-        assert evaluate(subscribed.account) == []
+        assert evaluate(cast_with_subscription.account) == []
         sync_now(connection)
-        assert evaluate(subscribed.account) == ["source 'Deployments' recovered"]
+        assert evaluate(cast_with_subscription.account) == ["source 'Deployments' recovered"]
 
 
-def test_an_event_source_that_is_pushed_to_is_never_late(subscribed: Cast) -> None:
-    EventSource.objects.create(account=subscribed.account, name="CI")
+def test_an_event_source_that_is_pushed_to_is_never_late(cast_with_subscription: Cast) -> None:
+    EventSource.objects.create(account=cast_with_subscription.account, name="CI")
 
     with clock.frozen(NOON + timedelta(days=30)):
-        assert evaluate(subscribed.account) == []
+        assert evaluate(cast_with_subscription.account) == []
 
 
 def create_pull(cast: Cast, **more: object) -> CostConnection:
@@ -108,77 +108,77 @@ def create_pull(cast: Cast, **more: object) -> CostConnection:
     )
 
 
-def test_pulled_usage_that_fails_twice_is_told_once_and_its_end_once(subscribed: Cast) -> None:
-    connection = create_pull(subscribed, failures=1, failing_since=NOON - timedelta(hours=2))
-    assert evaluate(subscribed.account) == []
+def test_pulled_usage_that_fails_twice_is_told_once_and_its_end_once(cast_with_subscription: Cast) -> None:
+    connection = create_pull(cast_with_subscription, failures=1, failing_since=NOON - timedelta(hours=2))
+    assert evaluate(cast_with_subscription.account) == []
     CostConnection.objects.update(failures=2)
     CostSync.objects.create(
-        account=subscribed.account,
+        account=cast_with_subscription.account,
         connection=connection,
         status="failed",
         error="The key is wrong.",
         finished_at=NOON,
     )
 
-    assert evaluate(subscribed.account) == ["source 'Stripe' is failing"]
+    assert evaluate(cast_with_subscription.account) == ["source 'Stripe' is failing"]
     message = AlertDelivery.objects.latest("pk").message
     assert "The key is wrong." in message["summary"]
     assert message["url"].endswith(f"/a/acme/connections/usage/{connection.target_id}/")
     CostConnection.objects.update(failures=0, failing_since=None)
-    assert evaluate(subscribed.account) == ["source 'Stripe' recovered"]
+    assert evaluate(cast_with_subscription.account) == ["source 'Stripe' recovered"]
 
 
-def test_pulled_usage_that_brings_nothing_new_is_late_and_recovers(subscribed: Cast) -> None:
-    connection = create_pull(subscribed)
+def test_pulled_usage_that_brings_nothing_new_is_late_and_recovers(cast_with_subscription: Cast) -> None:
+    connection = create_pull(cast_with_subscription)
     source = connection.usage_source
     assert source is not None
     receive(source, 7, 6, 5, 4, 3)
 
-    assert evaluate(subscribed.account) == ["source 'Stripe' is late"]
+    assert evaluate(cast_with_subscription.account) == ["source 'Stripe' is late"]
     assert "New data was expected by" in AlertDelivery.objects.latest("pk").message["summary"]
-    assert evaluate(subscribed.account) == []
+    assert evaluate(cast_with_subscription.account) == []
     receive(source, 0)
-    assert evaluate(subscribed.account) == ["source 'Stripe' recovered"]
+    assert evaluate(cast_with_subscription.account) == ["source 'Stripe' recovered"]
 
 
-def test_a_paused_pull_is_neither_late_nor_recovered(subscribed: Cast) -> None:
-    connection = create_pull(subscribed, paused_at=NOON)
+def test_a_paused_pull_is_neither_late_nor_recovered(cast_with_subscription: Cast) -> None:
+    connection = create_pull(cast_with_subscription, paused_at=NOON)
     assert connection.usage_source is not None
     receive(connection.usage_source, 7, 6, 5, 4, 3)
 
-    assert evaluate(subscribed.account) == []
+    assert evaluate(cast_with_subscription.account) == []
 
 
-def test_usage_that_is_pushed_to_is_late_by_the_rule_of_data_health(subscribed: Cast) -> None:
-    source = UsageSource.objects.create(account=subscribed.account, name="Backend")
+def test_usage_that_is_pushed_to_is_late_by_the_rule_of_data_health(cast_with_subscription: Cast) -> None:
+    source = UsageSource.objects.create(account=cast_with_subscription.account, name="Backend")
     receive(source, 7, 6, 5, 4, 3)
 
-    assert evaluate(subscribed.account) == ["source 'Backend' is late"]
+    assert evaluate(cast_with_subscription.account) == ["source 'Backend' is late"]
 
 
-def test_usage_that_rests_at_weekends_is_not_late_on_sunday(subscribed: Cast) -> None:
+def test_usage_that_rests_at_weekends_is_not_late_on_sunday(cast_with_subscription: Cast) -> None:
     """The 20th of March is a Friday; two weeks of workdays before it."""
-    source = UsageSource.objects.create(account=subscribed.account, name="Backend")
+    source = UsageSource.objects.create(account=cast_with_subscription.account, name="Backend")
     receive(source, 11, 10, 9, 8, 7, 4, 3, 2, 1, 0)
 
     with clock.frozen(NOON + timedelta(days=2, hours=10)):
-        assert evaluate(subscribed.account) == []
+        assert evaluate(cast_with_subscription.account) == []
     with clock.frozen(NOON + timedelta(days=5)):
-        assert evaluate(subscribed.account) == ["source 'Backend' is late"]
+        assert evaluate(cast_with_subscription.account) == ["source 'Backend' is late"]
 
 
-def test_sources_of_three_kinds_with_one_number_are_told_apart(subscribed: Cast) -> None:
+def test_sources_of_three_kinds_with_one_number_are_told_apart(cast_with_subscription: Cast) -> None:
     """Ids of usage and event sources may be equal: each has an episode and an end of its own."""
-    events = EventSource.objects.create(account=subscribed.account, pk=999_001, name="GitHub", kind="pull")
-    usage = UsageSource.objects.create(account=subscribed.account, pk=999_001, name="Stripe", kind="pull")
+    events = EventSource.objects.create(account=cast_with_subscription.account, pk=999_001, name="GitHub", kind="pull")
+    usage = UsageSource.objects.create(account=cast_with_subscription.account, pk=999_001, name="Stripe", kind="pull")
     failing = {"failures": 2, "failing_since": NOON - timedelta(hours=2)}
     for filled in ({"event_source": events}, {"usage_source": usage}):
-        CostConnection.objects.create(account=subscribed.account, connector="github", **filled, **failing)
-    assert sorted(evaluate(subscribed.account)) == [
+        CostConnection.objects.create(account=cast_with_subscription.account, connector="github", **filled, **failing)
+    assert sorted(evaluate(cast_with_subscription.account)) == [
         "source 'GitHub' is failing",
         "source 'Stripe' is failing",
     ]
 
     CostConnection.objects.filter(event_source=events).update(failures=0, failing_since=None)
 
-    assert evaluate(subscribed.account) == ["source 'GitHub' recovered"]
+    assert evaluate(cast_with_subscription.account) == ["source 'GitHub' recovered"]

@@ -21,19 +21,19 @@ from finops.connections.connector import (
 from finops.connections.transports import bucket as transport
 from finops.connections.transports.bucket import BucketObject, StorageBucket, objects_fingerprint, safe_key
 from finops.connections.transports.local import open_folder
-from tests.finops.connections.conftest import S3World
+from tests.finops.connections.conftest import S3TestBucket
 from tests.servers import free_port
 
 
 @pytest.fixture(params=["s3", "folder"])
-def filled(
+def bucket_and_put(
     request: pytest.FixtureRequest, tmp_path: Path, settings: Settings
 ) -> Iterator[tuple[StorageBucket, Any]]:
     """A bucket below exports/, and what puts objects into it by their whole key."""
     if request.param == "s3":
-        world: S3World = request.getfixturevalue("s3")
-        with world.open("exports") as opened:
-            yield opened, world.put
+        s3_bucket: S3TestBucket = request.getfixturevalue("s3")
+        with s3_bucket.open("exports") as opened:
+            yield opened, s3_bucket.put
         return
     root = tmp_path / "source"
 
@@ -53,8 +53,8 @@ def _keys(bucket: StorageBucket) -> list[str]:
     return [each.key for each in bucket.objects()]
 
 
-def test_a_listing_has_what_is_below_the_prefix_and_nothing_else(filled: tuple[StorageBucket, Any]) -> None:
-    bucket, upload = filled
+def test_a_listing_has_what_is_below_the_prefix_and_nothing_else(bucket_and_put: tuple[StorageBucket, Any]) -> None:
+    bucket, upload = bucket_and_put
     for key in ("exports/b/2.csv", "exports/a.csv", "exports-old/a.csv", "other/a.csv"):
         upload(key, key.encode())
 
@@ -63,9 +63,9 @@ def test_a_listing_has_what_is_below_the_prefix_and_nothing_else(filled: tuple[S
 
 
 def test_a_download_is_whole_and_says_how_far_it_is(
-    filled: tuple[StorageBucket, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bucket, upload = filled
+    bucket, upload = bucket_and_put
     content = os.urandom(2_500_000)
     upload("exports/x/large file.csv", content)
     upload("exports/y/empty.csv", b"")
@@ -85,9 +85,9 @@ def test_a_download_is_whole_and_says_how_far_it_is(
 
 
 def test_an_object_that_was_replaced_after_it_was_listed_is_a_conflict(
-    filled: tuple[StorageBucket, Any], tmp_path: Path
+    bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path
 ) -> None:
-    bucket, upload = filled
+    bucket, upload = bucket_and_put
     upload("exports/a.csv", b"before")
     before = bucket.objects()
     upload("exports/a.csv", b"behind")
@@ -101,9 +101,9 @@ def test_an_object_that_was_replaced_after_it_was_listed_is_a_conflict(
 
 
 def test_an_object_that_was_replaced_while_it_was_read_is_a_conflict(
-    filled: tuple[StorageBucket, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bucket, upload = filled
+    bucket, upload = bucket_and_put
     upload("exports/a.csv", b"a" * 3_000)
     for module in ("bucket", "s3", "local"):
         monkeypatch.setattr(f"finops.connections.transports.{module}.CHUNK_BYTES", 1_000)
@@ -114,15 +114,15 @@ def test_an_object_that_was_replaced_while_it_was_read_is_a_conflict(
         )
 
 
-def test_an_object_that_is_gone_is_a_conflict(filled: tuple[StorageBucket, Any], tmp_path: Path) -> None:
-    bucket, _ = filled
+def test_an_object_that_is_gone_is_a_conflict(bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path) -> None:
+    bucket, _ = bucket_and_put
 
     with pytest.raises(MonthConflict):
         bucket.download_month([BucketObject("gone.csv", 3, '"0"')], Fetch(tmp_path))
 
 
-def test_what_progress_raises_passes(filled: tuple[StorageBucket, Any], tmp_path: Path) -> None:
-    bucket, upload = filled
+def test_what_progress_raises_passes(bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path) -> None:
+    bucket, upload = bucket_and_put
     upload("exports/a.csv")
 
     def cancel(_bytes: int) -> None:
@@ -133,9 +133,9 @@ def test_what_progress_raises_passes(filled: tuple[StorageBucket, Any], tmp_path
 
 
 def test_limits_of_objects_files_bytes_and_manifests_hold(
-    filled: tuple[StorageBucket, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bucket, upload = filled
+    bucket, upload = bucket_and_put
     for number in range(3):
         upload(f"exports/{number}.csv", b"12345")
     objects = bucket.objects()
@@ -161,7 +161,7 @@ def test_a_key_that_a_path_could_leave_its_folder_by_is_refused(key: str) -> Non
         safe_key(key)
 
 
-def test_a_key_of_a_manifest_must_lie_below_the_prefix(s3: S3World) -> None:
+def test_a_key_of_a_manifest_must_lie_below_the_prefix(s3: S3TestBucket) -> None:
     with s3.open("exports/focus") as bucket:
         assert bucket.key_of(f"s3://{s3.name}/exports/focus/data/1.csv") == "data/1.csv"
         assert bucket.key_of("exports/focus/data/1.csv") == "data/1.csv"
@@ -180,7 +180,7 @@ def test_a_key_of_a_manifest_must_lie_below_the_prefix(s3: S3World) -> None:
 # S3
 
 
-def test_each_page_of_a_long_listing_is_read(s3: S3World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_page_of_a_long_listing_is_read(s3: S3TestBucket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("finops.connections.transports.s3.PAGE", 2)
     for number in range(5):
         s3.put(f"{number}.csv")
@@ -189,13 +189,13 @@ def test_each_page_of_a_long_listing_is_read(s3: S3World, monkeypatch: pytest.Mo
         assert _keys(bucket) == [f"{number}.csv" for number in range(5)]
 
 
-def test_a_bucket_that_is_not_there_says_so(s3: S3World) -> None:
+def test_a_bucket_that_is_not_there_says_so(s3: S3TestBucket) -> None:
     s3.name = "no-such-bucket-at-all"
     with s3.open() as bucket, pytest.raises(SourceError, match="the bucket does not exist"):
         bucket.objects()
 
 
-def test_a_server_that_does_not_answer_is_unavailable(s3: S3World) -> None:
+def test_a_server_that_does_not_answer_is_unavailable(s3: S3TestBucket) -> None:
     with (
         s3.open(endpoint=f"http://127.0.0.1:{free_port()}") as bucket,
         pytest.raises(SourceUnavailable, match="could not be reached"),
@@ -203,7 +203,7 @@ def test_a_server_that_does_not_answer_is_unavailable(s3: S3World) -> None:
         bucket.objects()
 
 
-def test_nothing_is_opened_without_credentials(s3: S3World) -> None:
+def test_nothing_is_opened_without_credentials(s3: S3TestBucket) -> None:
     from finops.connections.transports.s3 import S3Credentials, open_s3
 
     with pytest.raises(AccessError, match="access key"):

@@ -14,7 +14,7 @@ from finops.connections.connector import AccessError, SourceError, SourceUnavail
 from finops.connections.transports.bucket import BucketObject
 from finops.connections.transports.s3 import S3Bucket, S3Credentials, open_s3
 from finops.lib.errors import UserError
-from tests.finops.connections.conftest import LOOPBACK, S3World
+from tests.finops.connections.conftest import LOOPBACK, S3TestBucket
 from tests.receivers import Receiver, http_receiver, reset_connection, respond_with
 from tests.s3 import REGION
 
@@ -159,7 +159,7 @@ def test_an_endpoint_that_nothing_is_sent_to_is_refused(
 
 
 def test_a_name_that_leads_elsewhere_once_it_was_checked_is_not_connected_to(
-    s3: S3World, server: Receiver, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    s3: S3TestBucket, server: Receiver, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DNS rebinding: the first answer is permitted, the second is the address of something private."""
     answers = iter(["127.0.0.1"])

@@ -17,8 +17,8 @@ from finops.connections.transports.bucket import StorageBucket
 from finops.connections.transports.gcs import WRITE_SCOPE, GcsBucket
 from finops.connections.transports.local import open_folder
 from tests.finops.connections.azurite import AzureContainer
-from tests.finops.connections.conftest import S3World
-from tests.finops.connections.gcs_emulator import GcsWorld, key_file
+from tests.finops.connections.conftest import S3TestBucket
+from tests.finops.connections.gcs_emulator import GcsTestBucket, key_file
 from tests.finops.connections.replay_server import ReplayServer, Reply
 
 
@@ -31,14 +31,14 @@ def bucket(request: pytest.FixtureRequest, tmp_path: Path, settings: Settings) -
 
 def _open_out(request: pytest.FixtureRequest, tmp_path: Path, settings: Settings) -> StorageBucket:
     if request.param == "s3":
-        world: S3World = request.getfixturevalue("s3")
-        return world.open("out")
+        s3_bucket: S3TestBucket = request.getfixturevalue("s3")
+        return s3_bucket.open("out")
     if request.param == "azure":
         container: AzureContainer = request.getfixturevalue("container")
         config = AzureBlobConfig(access="sas_url", sas_url=container.sas_url(permissions="rwdl"))
         return open_container(config, "out")
     if request.param == "google":
-        gcs: GcsWorld = request.getfixturevalue("gcs")
+        gcs: GcsTestBucket = request.getfixturevalue("gcs")
         google = GoogleBucketConfig(bucket=gcs.name, key=key_file())
         return GcsBucket(gcs.name, "out", google_credential(google, WRITE_SCOPE))
     root = tmp_path / "target"
@@ -82,7 +82,7 @@ def test_a_file_of_several_parts_arrives_byte_by_byte(
 
 
 def test_an_upload_that_is_broken_off_leaves_no_object(
-    s3: S3World, file: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3TestBucket, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("finops.connections.transports.s3.PART_BYTES", 5 * 1024**2)
     file.write_bytes(os.urandom(11 * 1024**2))
@@ -123,7 +123,7 @@ def test_no_link_of_a_folder_is_written_through(tmp_path: Path, settings: Settin
     assert list(outside.iterdir()) == []
 
 
-def test_a_bucket_that_is_not_there_says_so(s3: S3World, file: Path) -> None:
+def test_a_bucket_that_is_not_there_says_so(s3: S3TestBucket, file: Path) -> None:
     s3.name = "gone-since"
     with s3.open() as opened, pytest.raises(SourceError, match="does not exist"):
         opened.put("a", file)

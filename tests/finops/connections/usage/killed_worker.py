@@ -36,11 +36,11 @@ def main(sync_id: int, checks: int) -> None:
     settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.0/8"]
     remaining = iter(range(checks))
 
-    def die(_self: SyncHeartbeat) -> None:
+    def kill_process(_self: SyncHeartbeat) -> None:
         if next(remaining, None) is None:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    setattr(SyncHeartbeat, "check_sometimes", die)  # noqa: B010 mypy takes no assignment to a method
+    setattr(SyncHeartbeat, "check_sometimes", kill_process)  # noqa: B010 mypy takes no assignment to a method
     services.run_sync(sync_id)
 
 

@@ -129,7 +129,7 @@ def test_hours_are_read_in_windows_and_add_up(cast: Cast, api: DatadogApi) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_limit_and_a_fault_pass(cast: Cast, api: DatadogApi, pauses: list[float]) -> None:
+def test_a_limit_and_a_fault_pass(cast: Cast, api: DatadogApi, sleeps: list[float]) -> None:
     connection = connect(cast)
     limit = Reply(429, b'{"errors":["Rate limit reached"]}', {"X-RateLimit-Reset": "7"})
     api.replay.faults = [limit, Reply(200, b'{"data": {', cut=0.5)]
@@ -137,7 +137,7 @@ def test_a_limit_and_a_fault_pass(cast: Cast, api: DatadogApi, pauses: list[floa
         sync = sync_now(connection)
 
     assert (sync.status, sync.error) == ("done", "")
-    assert sum(pauses) >= 7
+    assert sum(sleeps) >= 7
     assert used_quantity(cast) == Decimal("12.5") * (NOON.day - 1)
 
 

@@ -167,14 +167,14 @@ def test_a_full_answer_is_read_again_in_parts_that_add_up(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_limit_and_a_fault_pass(cast: Cast, api: LangfuseApi, pauses: list[float]) -> None:
+def test_a_limit_and_a_fault_pass(cast: Cast, api: LangfuseApi, sleeps: list[float]) -> None:
     connection = connect(cast, api)
     api.replay.faults = [Reply(429, b"{}", {"Retry-After": "3"}), Reply(200, b'{"data": [', cut=0.5)]
     with account_scope(cast.account):
         sync = sync_now(connection)
 
     assert (sync.status, sync.error) == ("done", "")
-    assert sum(pauses) >= 3
+    assert sum(sleeps) >= 3
     assert used_quantity(cast) == 1_830
 
 

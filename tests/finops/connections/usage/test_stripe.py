@@ -45,7 +45,7 @@ class StripeApi:
             self.invoice("in_4", 99_999, status="void"),
         ]
         self.subscriptions = [self.subscription("sub_1", 7), self.subscription("sub_2", 3)]
-        replay.routes["/v1/invoices"] = lambda request: self._page(request, self._created(request))
+        replay.routes["/v1/invoices"] = lambda request: self._page(request, self._invoices_of_period(request))
         replay.routes["/v1/subscriptions"] = lambda request: self._page(request, self.subscriptions)
 
     def invoice(self, name: str, total: int, **more: Any) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class StripeApi:
         start = at(self.day)
         return {"id": name, "start_date": start, "status": "active", "items": items, "customer": ACME}
 
-    def _created(self, request: ReplayRequest) -> list[dict[str, Any]]:
+    def _invoices_of_period(self, request: ReplayRequest) -> list[dict[str, Any]]:
         first, end = int(request.param("created[gte]")), int(request.param("created[lt]"))
         return [each for each in self.invoices if first <= each["created"] < end]
 

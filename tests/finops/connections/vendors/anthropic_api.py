@@ -43,7 +43,7 @@ class AnthropicApi:
                 request, self.usage, "usage"
             ),
             "/v1/organizations/cost_report": self._report,
-            "/v1/organizations/me": lambda request: self._allowed(
+            "/v1/organizations/me": lambda request: self._authorize(
                 request, "names", {"id": "org-1", "name": "Acme AI"}
             ),
             **dict.fromkeys(NAMES, self._names),
@@ -56,7 +56,7 @@ class AnthropicApi:
             return _error(403, "permission_error", "Missing scopes: read:analytics")
         return None
 
-    def _allowed(self, request: ReplayRequest, scope: str, value: Any) -> Reply:
+    def _authorize(self, request: ReplayRequest, scope: str, value: Any) -> Reply:
         return self.refusal(request, scope) or Reply.of_json(value)
 
     def _names(self, request: ReplayRequest) -> Reply:
@@ -65,7 +65,7 @@ class AnthropicApi:
         ids = [row["id"] for row in rows]
         start = ids.index(request.param("after_id")) + 1 if request.param("after_id") else 0
         page = {"data": rows[start : start + 1], "has_more": start + 1 < len(rows), "last_id": ids[start]}
-        return self._allowed(request, "names", page)
+        return self._authorize(request, "names", page)
 
     def _analytics(self, request: ReplayRequest, rows: list[dict[str, Any]], metric: str) -> Reply:
         if refusal := self.refusal(request, "analytics"):

@@ -118,7 +118,7 @@ def _invoice(id_: str, day: str, status: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def api(replay: ReplayServer, settings: Settings, pauses: list[float]) -> Iterator[AtlasApi]:
+def api(replay: ReplayServer, settings: Settings, sleeps: list[float]) -> Iterator[AtlasApi]:
     settings.CONNECTOR_BASE_URLS = {"mongodb_atlas": replay.url}
     with clock.frozen(NOON):
         yield AtlasApi(replay)
@@ -157,12 +157,12 @@ def test_many_invoices_are_read_page_by_page(api: AtlasApi) -> None:
 
 @pytest.mark.parametrize("squeezed", [False, True])
 def test_the_report_is_asked_for_waited_for_and_downloaded_without_our_credential(
-    api: AtlasApi, pauses: list[float], tmp_path: Path, squeezed: bool
+    api: AtlasApi, sleeps: list[float], tmp_path: Path, squeezed: bool
 ) -> None:
     api.body = gzip.compress(TEXT.encode()) if squeezed else TEXT.encode()
     assert fetch(api, tmp_path) == list(csv.DictReader(io.StringIO(TEXT)))
     assert api.types == ["FOCUS"]
-    assert sum(pauses) == 6
+    assert sum(sleeps) == 6
 
 
 def test_a_report_that_fails_says_why(api: AtlasApi, tmp_path: Path) -> None:
@@ -172,12 +172,12 @@ def test_a_report_that_fails_says_why(api: AtlasApi, tmp_path: Path) -> None:
 
 
 def test_a_report_that_is_never_made_is_left_for_later(
-    api: AtlasApi, tmp_path: Path, pauses: list[float]
+    api: AtlasApi, tmp_path: Path, sleeps: list[float]
 ) -> None:
     api.looks = 10_000
     with pytest.raises(SourceUnavailable, match="still creating the report"):
         fetch(api, tmp_path)
-    assert 900 <= sum(pauses) <= 960
+    assert 900 <= sum(sleeps) <= 960
 
 
 def test_a_download_address_inside_the_network_is_refused_without_its_signature(

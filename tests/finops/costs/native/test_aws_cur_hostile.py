@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from finops.lib.errors import UserError
 from tests.examples import examples
 from tests.finops.costs.focus_reader import FocusRead
-from tests.finops.costs.hostile_files import ROWS, read_in_child, same
+from tests.finops.costs.hostile_files import ROWS, read_in_child, constant_column
 from tests.finops.costs.native.cur_files import (
     AMOUNTS,
     MAPS,
@@ -118,13 +118,13 @@ def report_of(columns: dict[str, pa.Array], rows: int = ROWS) -> bytes:
     "column", ["line_item_usage_type", "line_item_unblended_cost", "line_item_resource_id", "resource_tags"]
 )
 def test_a_value_of_64_kb_in_65536_rows_is_refused_before_it_is_decoded(column: str) -> None:
-    cost = read_in_child(report_of({column: same(LONG)}))
+    cost = read_in_child(report_of({column: constant_column(LONG)}))
     assert f"the values of column '{column}' come to 4,096 MB" in cost.message
     assert cost.peak < BOUND
 
 
 def test_many_columns_of_tags_have_the_bounds_of_one_column_of_tags() -> None:
-    tags = {f"resource_tags_user_k{place}": same("x" * 1_024) for place in range(40)}
+    tags = {f"resource_tags_user_k{place}": constant_column("x" * 1_024) for place in range(40)}
     cost = read_in_child(report_of(tags))
     assert "the values of column 'Tags' come to 2,560 MB. 65,536 rows may have 256 MB" in cost.message
     assert cost.peak < BOUND
@@ -134,7 +134,7 @@ def test_maps_of_products_tags_and_categories_stay_bounded() -> None:
     pairs = 60
     keys = pa.array([f"k{place}" for place in range(pairs)] * ROWS)
     offsets = pa.array(range(0, pairs * ROWS + 1, pairs), pa.int32())
-    maps = pa.MapArray.from_arrays(offsets, keys, same("x" * 1_000, pairs * ROWS))
+    maps = pa.MapArray.from_arrays(offsets, keys, constant_column("x" * 1_000, pairs * ROWS))
     cost = read_in_child(report_of({"product": maps, "resource_tags": maps, "cost_category": maps}))
     assert "come to" in cost.message or "may hold" in cost.message
     assert cost.peak < BOUND

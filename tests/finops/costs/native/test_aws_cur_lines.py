@@ -26,12 +26,12 @@ def read(*lines: Line, **defaults: str) -> FocusRead:
     return FocusRead(as_parquet(lines), defaults=defaults)
 
 
-def only(*lines: Line) -> dict[str, Any]:
+def only_row(*lines: Line) -> dict[str, Any]:
     return read(*lines).row
 
 
 def test_usage_has_its_public_price_beside_what_it_cost() -> None:
-    row = only(
+    row = only_row(
         usage(
             "1.25",
             pricing_public_on_demand_cost=Decimal("1.5"),
@@ -59,7 +59,7 @@ def test_usage_has_its_public_price_beside_what_it_cost() -> None:
 
 
 def test_spot_usage_is_dynamic() -> None:
-    assert only(usage("1", line_item_usage_type="EUC1-SpotUsage:m5.large"))["pricing_category"] == "Dynamic"
+    assert only_row(usage("1", line_item_usage_type="EUC1-SpotUsage:m5.large"))["pricing_category"] == "Dynamic"
 
 
 def test_usage_that_a_savings_plan_covers_is_billed_0_and_its_negation_is_left_out() -> None:
@@ -86,7 +86,7 @@ def test_usage_that_a_savings_plan_covers_is_billed_0_and_its_negation_is_left_o
 
 
 def test_usage_that_a_reservation_covers_has_the_reservations_amortized_cost() -> None:
-    row = only(
+    row = only_row(
         line(
             "DiscountedUsage",
             "0",
@@ -138,7 +138,7 @@ def test_a_fee_that_was_used_whole_stays_one_line() -> None:
         savings_plan_used_commitment=Decimal(5),
         savings_plan_savings_plan_a_r_n=PLAN,
     )
-    row = only(fee)
+    row = only_row(fee)
     assert (row["charge_category"], row["billed_cost"], row["effective_cost"]) == ("Purchase", 5, 0)
     assert (row["commitment_quantity"], row["commitment_unit"]) == (5, "USD")
 
@@ -151,7 +151,7 @@ def test_a_fee_that_was_used_whole_stays_one_line() -> None:
     ],
 )
 def test_an_upfront_fee_of_a_commitment_is_billed_and_not_amortized(fee: Line) -> None:
-    row = only(fee)
+    row = only_row(fee)
     assert (row["charge_category"], row["charge_frequency"]) == ("Purchase", "One-Time")
     assert (row["billed_cost"], row["effective_cost"]) == (900, 0)
 
@@ -170,7 +170,7 @@ def test_an_upfront_fee_of_a_commitment_is_billed_and_not_amortized(fee: Line) -
     ],
 )
 def test_other_charges_count_in_both_costs(line_type: str, category: str, pricing: str | None) -> None:
-    row = only(line(line_type, "-3.5"))
+    row = only_row(line(line_type, "-3.5"))
     assert (row["charge_category"], row["pricing_category"]) == (category, pricing)
     assert (row["billed_cost"], row["effective_cost"]) == (Decimal("-3.5"), Decimal("-3.5"))
     assert (row["list_cost"] or row["contracted_cost"], row["charge_frequency"]) == (
@@ -255,7 +255,7 @@ def test_shares_of_a_split_instance_move_its_cost_and_add_none() -> None:
 
 def test_who_called_is_the_actor() -> None:
     principal = "arn:aws:sts::210000000001:assumed-role/Analyst/ada@example.com"
-    assert only(usage("1", line_item_iam_principal=principal))["actor"] == principal
+    assert only_row(usage("1", line_item_iam_principal=principal))["actor"] == principal
 
 
 def test_tags_of_accounts_and_principals_stay_apart_from_those_of_resources() -> None:
@@ -277,7 +277,7 @@ def test_tags_of_accounts_and_principals_stay_apart_from_those_of_resources() ->
 
 
 def test_the_service_of_a_line_without_a_product_name_is_its_product_code() -> None:
-    assert only(usage("1", product={}, line_item_product_code="AWSGlue"))["service"] == "AWSGlue"
+    assert only_row(usage("1", product={}, line_item_product_code="AWSGlue"))["service"] == "AWSGlue"
 
 
 def test_an_older_report_has_its_region_by_zone_or_location() -> None:

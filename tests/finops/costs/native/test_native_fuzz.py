@@ -136,7 +136,7 @@ def readable(text: str) -> Decimal | None:
     return value if value.is_finite() and abs(value) < 10**15 else None
 
 
-def refused_or_read(data: Sequence[bytes], name: str) -> FocusRead | None:
+def read_if_valid(data: Sequence[bytes], name: str) -> FocusRead | None:
     message = ""
     read = None
     try:
@@ -158,7 +158,7 @@ def test_an_odd_cost_is_read_as_it_is_written_or_refused(name: str, data: st.Dat
     place, cost = data.draw(st.integers(0, len(rows) - 1)), data.draw(CELLS)
     column = header.index(COSTS[name])
     before, rows[place][column] = rows[place][column], cost
-    read = refused_or_read([write([header, *rows]).encode()], name)
+    read = read_if_valid([write([header, *rows]).encode()], name)
     if read is None:
         return
     amount = readable(cost)
@@ -189,7 +189,7 @@ def test_garbled_headers_and_cells_are_read_or_refused(name: str, data: st.DataO
             data.draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"])), "replace"
         )
         files.append(encoded[: data.draw(st.sampled_from([len(encoded), len(encoded) // 2]))])
-    refused_or_read(files, name)
+    read_if_valid(files, name)
 
 
 @pytest.mark.slow
@@ -201,6 +201,6 @@ def test_without_any_one_column_a_bill_has_its_total_or_is_refused_by_a_name(nam
         if column in (COSTS[name], "credits"):
             continue
         remaining_rows = [row[:place] + row[place + 1 :] for row in (header, *rows)]
-        read = refused_or_read([write(remaining_rows).encode()], name)
+        read = read_if_valid([write(remaining_rows).encode()], name)
         is_type = column.casefold().replace("_", "").endswith("lineitemtype")
         assert read is None or is_type or sum(read.column("billed_cost")) == billed, column

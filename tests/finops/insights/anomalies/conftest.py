@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import Account
 from finops.insights.models import Anomaly
-from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.world.costs import add_source
 
 
@@ -21,5 +21,5 @@ def spike(acme: Account) -> Anomaly:
         if SPIKE <= line["charge_date"] <= SPIKE + timedelta(days=1)
     ]
     add_source(acme, [*lines, *extra])
-    (anomaly,) = look(acme)
+    (anomaly,) = run_detection(acme)
     return anomaly

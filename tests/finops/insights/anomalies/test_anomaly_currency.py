@@ -32,7 +32,7 @@ from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery
 from finops.insights.models import Anomaly
 from finops.lib.money import exact_sum
 from tests.cast import ACTOR, Cast
-from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import csv_rows, text_of
 from tests.world.costs import Line, add_source
@@ -74,15 +74,15 @@ def times(amount: Decimal | str, rate: Decimal) -> Decimal:
 def euros(acme: Account) -> Anomaly:
     """An anomaly of a bill in euros."""
     add_source(acme, with_spike(currency="EUR"))
-    (anomaly,) = look(acme)
+    (anomaly,) = run_detection(acme)
     return anomaly
 
 
 @pytest.fixture
-def both(acme: Account, euros: Anomaly) -> Account:
+def account_with_both(acme: Account, euros: Anomaly) -> Account:
     """One of euros, and one of dollars."""
     add_source(acme, with_spike(currency="USD", service="Storage"), name="Other bill")
-    assert len(look(acme)) == 2
+    assert len(run_detection(acme)) == 2
     acme.currencies = ["USD", "EUR"]
     acme.save()
     return acme
@@ -137,22 +137,22 @@ def test_nothing_is_converted_for_a_reader_of_the_stored_currency(acme: Account,
         assert (row.currency, row.impact, row.own_amounts) == ("EUR", euros.impact, None)
 
 
-def test_the_first_sentence_sums_at_daily_rates(both: Account) -> None:
-    enter(both)
+def test_the_first_sentence_sums_at_daily_rates(account_with_both: Account) -> None:
+    enter(account_with_both)
 
-    answer = anomalies(both)
+    answer = anomalies(account_with_both)
 
     total = exact_sum(row.impact for row in answer.anomalies)
     assert {row.currency for row in answer.anomalies} == {"USD"}
     assert f"net impact +{total:,.2f} USD at daily exchange rates" in answer.summary.partition(";")[0]
     assert answer.warnings[0].startswith("Converted at the exchange rate of each day.")
-    with display_scope(display_of(both, "USD")):
+    with display_scope(display_of(account_with_both, "USD")):
         (side,) = open_anomalies().impacts
     assert (side.currency, side.amount) == ("USD", total)
 
 
-def test_what_has_no_rate_is_in_no_total_and_named_first(both: Account, euros: Anomaly) -> None:
-    answer = anomalies(both)
+def test_what_has_no_rate_is_in_no_total_and_named_first(account_with_both: Account, euros: Anomaly) -> None:
+    answer = anomalies(account_with_both)
 
     dollars = next(row for row in answer.anomalies if row.currency == "USD")
     left_out = next(row for row in answer.anomalies if row.currency == "EUR")
@@ -228,7 +228,7 @@ def test_pages_show_the_stored_amount_beside_the_converted_one(
 
 
 def test_pages_of_two_currencies_show_one_and_name_the_other(
-    cast: Cast, both: Account, client_for: ClientFor
+    cast: Cast, account_with_both: Account, client_for: ClientFor
 ) -> None:
     client = client_for(cast.viewer)
 

@@ -17,7 +17,7 @@ from accounts.models import Account, AuditEntry, User
 from finops.insights.models import Anomaly, AnomalySettings, Incident
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.insights.anomalies.bills import bill, look
+from tests.finops.insights.anomalies.bills import bill, run_detection
 from tests.pages import csv_rows, text_of
 from tests.world.costs import add_source
 from tests.world.dashboards import create_board, widget
@@ -173,7 +173,7 @@ def test_without_anything_the_pages_say_what_to_do(cast: Cast, client_for: Clien
 
 def test_a_calm_account_is_told_so(cast: Cast, acme: Account, client_for: ClientFor) -> None:
     add_source(acme, bill())
-    assert look(acme) == []
+    assert run_detection(acme) == []
 
     assert "No anomalies" in client_for(cast.viewer).get(LIST).content.decode()
 

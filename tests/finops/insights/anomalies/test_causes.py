@@ -14,7 +14,7 @@ from finops.insights.anomalies.rows import incident_causes
 from finops.insights.models import Anomaly
 from finops.lib.money import exact_sum
 from tests.examples import examples
-from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.world.costs import add_source
 
 amounts = st.decimals(-(10**12), 10**12, places=18, allow_nan=False, allow_infinity=False)
@@ -55,7 +55,7 @@ def test_every_dimension_of_a_found_anomaly_adds_up_to_its_impact(acme: Account)
         )
     add_source(acme, lines)
 
-    (anomaly,) = look(acme)
+    (anomaly,) = run_detection(acme)
 
     by_dimension = {causes.dimension: causes for causes in incident_causes([anomaly])}
     assert set(by_dimension) == {"usage_type", "resource", "account", "region", "actor"}

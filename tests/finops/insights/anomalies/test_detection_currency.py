@@ -18,7 +18,7 @@ from finops.insights.anomalies.schemas import AnomaliesQuery, AnomalyRow
 from finops.insights.anomalies.services import change_anomaly_settings, due_accounts, mark_expected_anomaly
 from finops.insights.models import Anomaly, AnomalyRun, Incident
 from tests.cast import ACTOR
-from tests.finops.insights.anomalies.bills import LAST, bill, look, with_extra
+from tests.finops.insights.anomalies.bills import LAST, bill, run_detection, with_extra
 from tests.world.alerts import create_channel, evaluate, subscribe_to_anomalies
 from tests.world.costs import add_source, store_lines
 
@@ -36,7 +36,7 @@ def show_in(account: Account, currency: str) -> None:
     account.save()
 
 
-def shown(account: Account) -> AnomalyRow:
+def only_anomaly(account: Account) -> AnomalyRow:
     with account_display(account):
         (row,) = list_anomalies(account, AnomaliesQuery(state="all")).anomalies
     return row
@@ -58,19 +58,19 @@ def euros(acme: Account) -> Account:
 
 def test_a_display_currency_changes_no_key_review_or_alert_but_what_is_shown(euros: Account) -> None:
     subscribe_to_anomalies(euros)
-    (anomaly,) = look(euros)
+    (anomaly,) = run_detection(euros)
     assert len(evaluate(euros)) == 1
     mark_expected_anomaly(account=euros, actor=ACTOR, anomaly=anomaly, note="A migration.")
-    look(euros)
-    before = shown(euros)
+    run_detection(euros)
+    before = only_anomaly(euros)
 
     for currency, rate in (("USD", "1.25"), ("USD", "2"), ("EUR", "2"), ("", "2")):
         enter(euros, rate)
         show_in(euros, currency)
         assert due_accounts() == []
         AnomalyRun.objects.update(data_version="")
-        (same,) = look(euros)
-        row = shown(euros)
+        (same,) = run_detection(euros)
+        row = only_anomaly(euros)
 
         assert (same.pk, same.key, same.currency) == (anomaly.pk, anomaly.key, "EUR")
         assert (row.id, row.state, row.note) == (before.id, "expected", "A migration.")
@@ -83,11 +83,11 @@ def test_a_display_currency_changes_no_key_review_or_alert_but_what_is_shown(eur
 def test_an_alert_is_in_the_display_currency_with_the_bill_s_beside(euros: Account) -> None:
     show_in(euros, "USD")
     subscribe_to_anomalies(euros, 700)
-    (anomaly,) = look(euros)
+    (anomaly,) = run_detection(euros)
 
     values = facts(euros)
 
-    row = shown(euros)
+    row = only_anomaly(euros)
     assert row.currency == "USD"
     assert values["Impact"] == f"+${row.impact:,.2f}"
     assert values["Before conversion"] == f"+€{anomaly.impact:,.2f}"
@@ -100,7 +100,7 @@ def test_the_impact_of_a_subscription_counts_in_its_currency(
 ) -> None:
     show_in(euros, "GBP")  # of which there is no rate
     subscribe_to_anomalies(euros, impact)
-    look(euros)
+    run_detection(euros)
 
     assert bool(evaluate(euros)) is is_sent
 
@@ -108,7 +108,7 @@ def test_the_impact_of_a_subscription_counts_in_its_currency(
 def test_one_without_a_rate_to_compare_is_sent_and_says_so(euros: Account) -> None:
     show_in(euros, "GBP")
     subscribe_to_anomalies(euros, 1_000_000, currency="GBP")
-    (anomaly,) = look(euros)
+    (anomaly,) = run_detection(euros)
 
     values = facts(euros)
 
@@ -118,7 +118,7 @@ def test_one_without_a_rate_to_compare_is_sent_and_says_so(euros: Account) -> No
 
 def test_one_that_was_known_before_a_subscription_in_the_display_currency_is_not_sent(euros: Account) -> None:
     show_in(euros, "USD")
-    look(euros)
+    run_detection(euros)
     subscribe_to_anomalies(euros, 700)
 
     assert evaluate(euros) == []
@@ -132,7 +132,7 @@ def test_a_smallest_impact_in_a_currency_of_no_bill_counts_at_the_last_rate(
         account=euros, actor=ACTOR, watches=[], minimum_impacts={"USD": Decimal(smallest)}
     )
 
-    assert len(look(euros)) == count
+    assert len(run_detection(euros)) == count
 
 
 def store_in_dollars(row: Anomaly) -> None:
@@ -149,27 +149,27 @@ def store_in_dollars(row: Anomaly) -> None:
 def test_one_that_was_stored_in_a_display_currency_keeps_its_id_and_is_not_sent_again(euros: Account) -> None:
     subscribe_to_anomalies(euros)
     show_in(euros, "USD")
-    (anomaly,) = look(euros)
+    (anomaly,) = run_detection(euros)
     impact = anomaly.impact
     store_in_dollars(anomaly)
     assert len(evaluate(euros)) == 1
 
-    (same,) = look(euros)
+    (same,) = run_detection(euros)
 
     assert (same.pk, same.key, same.currency, same.impact) == (anomaly.pk, anomaly.key, "EUR", impact)
-    assert shown(euros).id == anomaly.key
+    assert only_anomaly(euros).id == anomaly.key
     assert evaluate(euros) == []
     assert Incident.objects.get().state == Incident.State.OPEN
 
 
 def test_a_review_of_one_that_was_stored_in_a_display_currency_holds(euros: Account) -> None:
     show_in(euros, "USD")
-    (anomaly,) = look(euros)
+    (anomaly,) = run_detection(euros)
     store_in_dollars(anomaly)
     mark_expected_anomaly(account=euros, actor=ACTOR, anomaly=anomaly)
 
     for _look in range(2):
-        (same,) = look(euros)
+        (same,) = run_detection(euros)
         assert (same.pk, same.state) == (anomaly.pk, "expected")
         AnomalyRun.objects.update(data_version="")
 
@@ -178,9 +178,9 @@ def test_a_review_in_one_currency_hides_no_anomaly_in_another_of_the_same_servic
     """Compute is billed in euros and in dollars; its rise in euros is expected, one in dollars follows."""
     euros = bill(with_extra(SPIKE, LAST, "300"), currency="EUR")
     source = add_source(acme, [*euros, *bill()])
-    (expected,) = look(acme)
+    (expected,) = run_detection(acme)
     mark_expected_anomaly(account=acme, actor=ACTOR, anomaly=expected)
 
     store_lines(acme, source, [*bill(currency="EUR"), *bill(with_extra(SPIKE, LAST, "300"))])
 
-    assert {(each.currency, each.state) for each in look(acme)} == {("EUR", "expected"), ("USD", "open")}
+    assert {(each.currency, each.state) for each in run_detection(acme)} == {("EUR", "expected"), ("USD", "open")}

@@ -96,10 +96,10 @@ def test_a_quarterly_fee_is_learnt_from_two_and_its_absence_is_no_drop() -> None
 
 
 def test_a_fee_of_the_quarter_on_another_day_or_of_another_size_is_found() -> None:
-    def moved(index: int) -> float:
+    def fee_on_another_day(index: int) -> float:
         return quarterly(index) + (900.0 if day(index) == date(2026, 11, 12) else 0.0)
 
-    (other,) = late(moved, date(2026, 4, 1))
+    (other,) = late(fee_on_another_day, date(2026, 4, 1))
     third = date(2027, 1, 12)
     (larger,) = late(lambda index: quarterly(index) * (3 if day(index) == third else 1), date(2026, 12, 1))
 

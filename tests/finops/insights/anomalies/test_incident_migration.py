@@ -32,15 +32,15 @@ def migrate_on() -> None:
 
 
 @pytest.fixture
-def before(cast: Cast) -> Iterator[Any]:
+def old_state(cast: Cast) -> Iterator[Any]:
     yield migrate("0008_wording")
     migrate_on()
 
 
-def test_primary_and_views_become_one_incident_with_the_review(before: Any, cast: Cast) -> None:
+def test_primary_and_views_become_one_incident_with_the_review(old_state: Any, cast: Cast) -> None:
     with account_scope(cast.account):
         source = CostSource.objects.create(account=cast.account, name="AWS")
-    model = before.get_model("insights", "Anomaly")
+    model = old_state.get_model("insights", "Anomaly")
     columns = {
         "account_id": cast.account.pk,
         "source_id": source.pk,

@@ -30,7 +30,7 @@ from finops.lib import clock
 from finops.lib.formats import numbers
 from finops.lib.time_limit import limit_time
 from tests.cast import Cast
-from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, look, steady, with_extra
+from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, run_detection, weekday_cost, with_extra
 from tests.pages import get_page
 from tests.world.costs import add_source, cost, store_lines
 from tests.world.days import NOON
@@ -39,11 +39,11 @@ from tests.world.days import NOON
 def test_a_spike_is_found_with_its_exact_money(acme: Account) -> None:
     add_source(acme, bill(with_extra(SPIKE, SPIKE + timedelta(days=1), "300.000000000000000001")))
 
-    (anomaly,) = look(acme)
+    (anomaly,) = run_detection(acme)
 
     days = [SPIKE, SPIKE + timedelta(days=1)]
     assert (anomaly.first_day, anomaly.last_day, anomaly.kind, anomaly.state) == (*days, "spike", "open")
-    assert anomaly.actual == sum(steady(day) for day in days) + Decimal("600.000000000000000002")
+    assert anomaly.actual == sum(weekday_cost(day) for day in days) + Decimal("600.000000000000000002")
     assert anomaly.impact == anomaly.actual - anomaly.expected
     assert abs(anomaly.impact - 600) < 20
     assert (anomaly.value, anomaly.dimension, anomaly.currency, anomaly.ongoing) == (
@@ -85,23 +85,23 @@ def incident_of(anomaly: Anomaly) -> Incident:
     return incident
 
 
-def later(days: int) -> AbstractContextManager[None]:
+def days_later(days: int) -> AbstractContextManager[None]:
     return clock.frozen(NOON + timedelta(days=days))
 
 
 def test_one_that_grows_stays_the_same(acme: Account) -> None:
     first = LAST - timedelta(days=1)
     source = add_source(acme, bill(with_extra(first, LAST, "200")))
-    (before,) = look(acme)
+    (before,) = run_detection(acme)
     assert (before.ongoing, before.last_day) == (True, LAST)
 
-    with later(2):
+    with days_later(2):
         store_lines(
             acme,
             source,
             bill(with_extra(first, LAST + timedelta(days=2), "200"), last=LAST + timedelta(days=2)),
         )
-        (after,) = look(acme)
+        (after,) = run_detection(acme)
 
     assert (after.pk, after.key, after.first_day) == (before.pk, before.key, first)
     assert after.last_day == LAST + timedelta(days=2)
@@ -111,22 +111,22 @@ def test_one_that_grows_stays_the_same(acme: Account) -> None:
 
 def test_looking_again_from_nothing_gives_the_same_ids(acme: Account) -> None:
     add_source(acme, bill(with_extra(SPIKE, SPIKE, "500")))
-    (before,) = look(acme)
+    (before,) = run_detection(acme)
     Anomaly.objects.all().delete()
     AnomalyRun.objects.all().delete()
 
-    (after,) = look(acme)
+    (after,) = run_detection(acme)
 
     assert (after.key, after.impact, after.causes) == (before.key, before.impact, before.causes)
 
 
 def test_looking_again_at_the_same_data_writes_nothing(acme: Account) -> None:
     add_source(acme, bill(with_extra(SPIKE, SPIKE, "500")))
-    (before,) = look(acme)
+    (before,) = run_detection(acme)
 
-    with later(0):
+    with days_later(0):
         AnomalyRun.objects.update(data_version="")
-        (after,) = look(acme)
+        (after,) = run_detection(acme)
 
     assert after.updated_at == before.updated_at
 
@@ -134,15 +134,15 @@ def test_looking_again_at_the_same_data_writes_nothing(acme: Account) -> None:
 def test_a_restated_bill_takes_one_away_and_brings_it_back(acme: Account) -> None:
     odd = bill(with_extra(SPIKE, SPIKE, "500"))
     source = add_source(acme, odd)
-    (before,) = look(acme)
+    (before,) = run_detection(acme)
 
     store_lines(acme, source, bill())
-    (retracted,) = look(acme)
+    (retracted,) = run_detection(acme)
     assert (retracted.state, incident_of(retracted).note) == ("resolved", GONE)
     assert retracted.gone_at is not None
 
     store_lines(acme, source, odd)
-    (back,) = look(acme)
+    (back,) = run_detection(acme)
 
     assert (back.pk, back.state, incident_of(back).note, back.gone_at) == (before.pk, "open", "", None)
 
@@ -151,26 +151,26 @@ def test_a_bill_that_is_late_is_no_drop_and_takes_nothing_away(acme: Account) ->
     add_source(acme, bill(), name="On time")
     late = LAST - timedelta(days=5)
     source = add_source(acme, bill(with_extra(late, late, "500"), last=late, service="Late"), name="Late")
-    (before,) = look(acme)
+    (before,) = run_detection(acme)
     assert (before.value, before.last_day) == ("Late", late)
 
     segments = LakeSegment.objects.filter(source_id=source.pk, month=late.replace(day=1))
     segments.update(retired_at=clock.now())
-    (after,) = look(acme)
+    (after,) = run_detection(acme)
 
     assert (after.state, after.gone_at) == ("open", None)
 
 
 def test_the_newest_day_is_no_drop_before_the_next_has_come(acme: Account) -> None:
-    source = add_source(acme, bill(lambda day: steady(day) if day < LAST else Decimal(5)))
-    assert look(acme) == []
+    source = add_source(acme, bill(lambda day: weekday_cost(day) if day < LAST else Decimal(5)))
+    assert run_detection(acme) == []
 
-    with later(1):
+    with days_later(1):
         following = LAST + timedelta(days=1)
         store_lines(
-            acme, source, bill(lambda day: steady(day) if day != LAST else Decimal(5), last=following)
+            acme, source, bill(lambda day: weekday_cost(day) if day != LAST else Decimal(5), last=following)
         )
-        (anomaly,) = look(acme)
+        (anomaly,) = run_detection(acme)
 
     assert (anomaly.kind, anomaly.first_day) == ("drop", LAST)
 
@@ -186,30 +186,30 @@ def test_taxes_credits_refunds_fees_and_commitment_purchases_do_not_count(acme: 
     refund = cost(SPIKE, -5000, service="Compute", charge_class="Correction")
     add_source(acme, [*bill(), *extra, refund])
 
-    assert look(acme) == []
+    assert run_detection(acme) == []
 
 
 def test_a_recurring_purchase_without_commitment_does_count(acme: Account) -> None:
     bought = cost(SPIKE, 5000, service="Compute", charge_category="Purchase", charge_frequency="Recurring")
     add_source(acme, [*bill(), bought])
 
-    (anomaly,) = look(acme)
+    (anomaly,) = run_detection(acme)
 
-    assert anomaly.actual == steady(SPIKE) + 5000
+    assert anomaly.actual == weekday_cost(SPIKE) + 5000
 
 
 def test_cost_is_amortized_whatever_the_view(acme: Account) -> None:
     upfront = {**cost(SPIKE, 9000, service="Compute"), "effective_cost": Decimal(0)}
     add_source(acme, [*bill(), upfront])
 
-    assert look(acme) == []
+    assert run_detection(acme) == []
 
 
 def test_currencies_are_told_apart(acme: Account) -> None:
     odd = with_extra(SPIKE, SPIKE, "500")
     add_source(acme, [*bill(odd), *bill(currency="EUR")])
 
-    (anomaly,) = look(acme)
+    (anomaly,) = run_detection(acme)
 
     assert anomaly.currency == "USD"
 
@@ -217,19 +217,19 @@ def test_currencies_are_told_apart(acme: Account) -> None:
 def test_less_than_the_smallest_impact_is_not_said(acme: Account, cast: Cast) -> None:
     add_source(acme, bill(with_extra(SPIKE, SPIKE, "80")))
     change_anomaly_settings(account=acme, actor=cast.actor, watches=[], minimum_impacts={"USD": Decimal(100)})
-    assert look(acme) == []
+    assert run_detection(acme) == []
 
     change_anomaly_settings(account=acme, actor=cast.actor, watches=[], minimum_impacts={"USD": Decimal(20)})
-    (anomaly,) = look(acme)
+    (anomaly,) = run_detection(acme)
 
     assert anomaly.severity == "medium"
 
 
 def test_a_large_account_does_not_hide_a_service_that_trebles(acme: Account) -> None:
-    large = bill(lambda day: steady(day) * 500)
+    large = bill(lambda day: weekday_cost(day) * 500)
     add_source(acme, [*large, *bill(with_extra(SPIKE, SPIKE, "200"), service="Small")])
 
-    (anomaly,) = look(acme)
+    (anomaly,) = run_detection(acme)
 
     assert (anomaly.value, anomaly.severity) == ("Small", "low")
     assert anomaly.impact < 50_000 * 30 // 1_000
@@ -240,7 +240,7 @@ def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast
     add_source(acme, [*bill(odd, tags={"team": "search"}), *bill(tags={"team": "ads"})])
     change_anomaly_settings(account=acme, actor=cast.actor, watches=["tag:team"], minimum_impacts={})
 
-    by_value = {(row.dimension, row.value): row for row in look(acme)}
+    by_value = {(row.dimension, row.value): row for row in run_detection(acme)}
 
     assert set(by_value) == {("service", "Compute"), ("tag:team", "search")}
     service, team = by_value["service", "Compute"], by_value["tag:team", "search"]
@@ -252,12 +252,12 @@ def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast
     assert [(each.id, each.also_seen_as) for each in answer.anomalies] == [(service.key, ["tag:team search"])]
 
     mark_expected_anomaly(account=acme, actor=cast.actor, anomaly=team, note="A launch.")
-    assert {row.state for row in look(acme)} == {"expected"}
+    assert {row.state for row in run_detection(acme)} == {"expected"}
     assert state_counts() == {"expected": 1}
     reopen(account=acme, actor=cast.actor, anomaly=service)
 
     change_anomaly_settings(account=acme, actor=cast.actor, watches=[], minimum_impacts={})
-    states = {row.dimension: (row.state, row.gone_at is not None) for row in look(acme)}
+    states = {row.dimension: (row.state, row.gone_at is not None) for row in run_detection(acme)}
     assert states == {"service": ("open", False), "tag:team": ("open", True)}
     (row,) = list_anomalies(acme, AnomaliesQuery()).anomalies
     assert row.also_seen_as == []
@@ -277,7 +277,7 @@ def test_one_bucket_in_two_services_a_team_and_a_region_is_one_and_counts_once(
     change_anomaly_settings(
         account=acme, actor=cast.actor, watches=["tag:team", "region"], minimum_impacts={}
     )
-    rows = look(acme)
+    rows = run_detection(acme)
 
     answer = list_anomalies(acme, AnomaliesQuery())
     assert answer.total_anomalies == open_anomalies().count == 2
@@ -300,18 +300,18 @@ def test_one_bucket_in_two_services_a_team_and_a_region_is_one_and_counts_once(
 def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -> None:
     first = LAST - timedelta(days=3)
     source = add_source(acme, bill(with_extra(first, LAST, "200")))
-    (anomaly,) = look(acme)
+    (anomaly,) = run_detection(acme)
     mark_expected_anomaly(account=acme, actor=cast.actor, anomaly=anomaly, note="More machines, as planned")
     assert due_accounts() == [acme.pk]
 
-    with later(3):
+    with days_later(3):
         end = LAST + timedelta(days=3)
         store_lines(acme, source, bill(with_extra(first, end, "200"), last=end))
-        (after,) = look(acme)
+        (after,) = run_detection(acme)
         assert (after.state, after.last_day) == ("expected", LAST)
 
         reopen(account=acme, actor=cast.actor, anomaly=after)
-        (again,) = look(acme)
+        (again,) = run_detection(acme)
 
     assert (again.pk, again.state, again.last_day) == (anomaly.pk, "open", end)
 
@@ -319,13 +319,13 @@ def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -
 def test_one_that_goes_on_after_it_was_resolved_opens_again(acme: Account, cast: Cast) -> None:
     first = LAST - timedelta(days=1)
     source = add_source(acme, bill(with_extra(first, LAST, "200")))
-    (anomaly,) = look(acme)
+    (anomaly,) = run_detection(acme)
     resolve(account=acme, actor=cast.actor, anomaly=anomaly, note="Scaled down")
 
-    with later(5):
+    with days_later(5):
         end = LAST + timedelta(days=5)
         store_lines(acme, source, bill(with_extra(first, end, "200"), last=end))
-        (after,) = look(acme)
+        (after,) = run_detection(acme)
 
     assert (after.pk, after.state) == (anomaly.pk, "open")
     assert "Reopened: it continued after it was resolved." in incident_of(after).note
@@ -333,12 +333,12 @@ def test_one_that_goes_on_after_it_was_resolved_opens_again(acme: Account, cast:
 
 def test_one_that_ended_long_ago_is_closed(acme: Account) -> None:
     source = add_source(acme, bill(with_extra(SPIKE, SPIKE, "500")))
-    look(acme)
+    run_detection(acme)
 
-    with later(100):
+    with days_later(100):
         end = LAST + timedelta(days=100)
         store_lines(acme, source, bill(with_extra(SPIKE, SPIKE, "500"), last=end))
-        (old,) = look(acme)
+        (old,) = run_detection(acme)
 
     assert (old.state, incident_of(old).marked_by_label) == ("resolved", "the detector")
 
@@ -347,7 +347,7 @@ def test_a_look_leaves_the_other_account_alone(acme: Account, cast: Cast) -> Non
     add_source(acme, bill(with_extra(SPIKE, SPIKE, "500")))
 
     assert not detect_if_due(cast.other_account)
-    look(acme)
+    run_detection(acme)
 
     assert not Anomaly.objects.unscoped().filter(account=cast.other_account).exists()
 

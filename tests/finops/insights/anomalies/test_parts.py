@@ -19,13 +19,13 @@ from finops.insights.anomalies.services import (
 from finops.insights.models import Anomaly, AnomalyRun, Incident
 from finops.insights.tasks import find_anomalies_in_part
 from tests.cast import ACTOR
-from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, look, with_extra
+from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, run_detection, with_extra
 from tests.world.costs import Line, add_source, cost, store_lines
 
 SERVICES = ["Compute", "Straße", "storage", "Ärger", "日本", "zz"]
 
 
-def story() -> list[Line]:
+def spike_lines() -> list[Line]:
     """Six services and no service, in teams by tag; some with a spike, one in two currencies, one that is too small."""
     lines: list[Line] = []
     for place, service in enumerate(SERVICES):
@@ -64,7 +64,7 @@ def findings(account: Account) -> list[dict[str, Any]]:
     ]
 
 
-def forget(account: Account) -> None:
+def delete_anomalies(account: Account) -> None:
     for model in (Anomaly, Incident, AnomalyRun):
         model.objects.all().delete()
 
@@ -74,14 +74,14 @@ def number_of_parts() -> int:
 
 
 def test_parts_find_what_one_look_finds(acme: Account, large: list[tuple[str, int]]) -> None:
-    source = add_source(acme, story())
+    source = add_source(acme, spike_lines())
     change_anomaly_settings(account=acme, actor=ACTOR, watches=["tag:team"], minimum_impacts={})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "LEAST_LINES", 10**9)
         in_one = findings(acme)
         series = AnomalyRun.objects.get().series
     assert len(in_one) >= 6
-    forget(acme)
+    delete_anomalies(acme)
 
     assert findings(acme) == []
     assert number_of_parts() == 6
@@ -111,11 +111,11 @@ def complete(account: Account) -> list[Anomaly]:
     detect_if_due(account)
     for number in range(number_of_parts()) if AnomalyRun.objects.get().parts else ():
         find_anomalies_in_part(account.pk, number)
-    return look(account)
+    return run_detection(account)
 
 
 def test_a_part_that_comes_twice_or_late_changes_nothing(acme: Account, large: list[tuple[str, int]]) -> None:
-    source = add_source(acme, story())
+    source = add_source(acme, spike_lines())
     detect_if_due(acme)
     assert detect_part_if_due(acme, 0)
     once = AnomalyRun.objects.get().parts
@@ -129,18 +129,18 @@ def test_a_part_that_comes_twice_or_late_changes_nothing(acme: Account, large: l
     assert large == [(parts.PART_TASK, number) for number in range(1, number_of_parts())]
 
     # Bills change meanwhile: all of it is planned anew.
-    store_lines(acme, source, story()[:-1])
+    store_lines(acme, source, spike_lines()[:-1])
     detect_if_due(acme)
     assert not any(part.get("done") for part in AnomalyRun.objects.get().parts["parts"])
     rows = complete(acme)
     assert rows
     assert AnomalyRun.objects.get().parts is None
     detect_part_if_due(acme, 0)
-    assert look(acme) == rows
+    assert run_detection(acme) == rows
 
 
 def test_what_people_called_expected_is_learnt_by_parts(acme: Account, large: list[tuple[str, int]]) -> None:
-    add_source(acme, story())
+    add_source(acme, spike_lines())
     rows = complete(acme)
     (spike,) = [row for row in rows if row.value == "Ärger"]
     mark_expected_anomaly(account=acme, actor=ACTOR, anomaly=spike)
@@ -151,6 +151,6 @@ def test_what_people_called_expected_is_learnt_by_parts(acme: Account, large: li
 
 
 def test_an_account_with_few_lines_is_looked_at_in_one_piece(acme: Account) -> None:
-    add_source(acme, [*story(), cost(LAST, 1)])
-    assert look(acme)
+    add_source(acme, [*spike_lines(), cost(LAST, 1)])
+    assert run_detection(acme)
     assert AnomalyRun.objects.get().parts is None

@@ -309,15 +309,15 @@ def test_eligibility_details_are_the_denominator(acme: Account) -> None:
         "commitment_program_eligibility_details": '{"CommitmentPrograms": [{"ProgramType": "FlexibleSpendPlan"}]}'
     }
 
-    def priced(amount: str) -> dict[str, Any]:
+    def list_price(amount: str) -> dict[str, Any]:
         return {"list_cost": Decimal(amount), "contracted_cost": Decimal(amount)}
 
     lines = [
-        on_demand("200", **priced("200"), **details),
-        commitment_line("150", "Used", **priced("200"), **details),
-        commitment_line("100", "Used", **priced("200")),
-        on_demand("50", **priced("50")),
-        on_demand("7", **priced("7"), commitment_program_eligibility_details='{"CommitmentPrograms": []}'),
+        on_demand("200", **list_price("200"), **details),
+        commitment_line("150", "Used", **list_price("200"), **details),
+        commitment_line("100", "Used", **list_price("200")),
+        on_demand("50", **list_price("50")),
+        on_demand("7", **list_price("7"), commitment_program_eligibility_details='{"CommitmentPrograms": []}'),
     ]
     answer = utilization(acme, lines)
     (total,) = answer.totals

@@ -109,7 +109,7 @@ def test_a_service_of_a_few_cents_is_noise(acme: Account, amount: str, is_noise:
 
 
 def test_a_commitment_begins_and_ends_on_its_first_and_last_line(acme: Account) -> None:
-    def used(name: str, first: date, last: date) -> list[Line]:
+    def commitment_lines(name: str, first: date, last: date) -> list[Line]:
         return [
             cost(
                 day,
@@ -126,10 +126,10 @@ def test_a_commitment_begins_and_ends_on_its_first_and_last_line(acme: Account) 
     until = TODAY - timedelta(days=1)
     lines = [
         *steady(),
-        *used("sp-before", FIRST, until),
-        *used("sp-old", FIRST, date(2026, 1, 31)),
-        *used("sp-new", date(2026, 2, 1), until),
-        *used("sp-late", date(2026, 2, 1), until - timedelta(days=2)),
+        *commitment_lines("sp-before", FIRST, until),
+        *commitment_lines("sp-old", FIRST, date(2026, 1, 31)),
+        *commitment_lines("sp-new", date(2026, 2, 1), until),
+        *commitment_lines("sp-late", date(2026, 2, 1), until - timedelta(days=2)),
     ]
     add_source(acme, lines)
 
@@ -145,7 +145,7 @@ def test_a_commitment_begins_and_ends_on_its_first_and_last_line(acme: Account) 
 def test_a_list_price_that_follows_another_is_a_change_and_tiers_are_none(acme: Account) -> None:
     moved = date(2026, 2, 1)
 
-    def priced(sku: str, price: str, some: list[date]) -> list[Line]:
+    def usage_lines(sku: str, price: str, some: list[date]) -> list[Line]:
         return [
             cost(
                 day,
@@ -162,10 +162,10 @@ def test_a_list_price_that_follows_another_is_a_change_and_tiers_are_none(acme: 
 
     lines = [
         *steady(),
-        *priced("VM-4", "0.10", days(FIRST, moved - timedelta(days=1))),
-        *priced("VM-4", "0.12", days(moved)),
-        *priced("TRAFFIC", "0.09", days(FIRST)),
-        *priced("TRAFFIC", "0.05", days(moved)),
+        *usage_lines("VM-4", "0.10", days(FIRST, moved - timedelta(days=1))),
+        *usage_lines("VM-4", "0.12", days(moved)),
+        *usage_lines("TRAFFIC", "0.09", days(FIRST)),
+        *usage_lines("TRAFFIC", "0.05", days(moved)),
     ]
     add_source(acme, lines)
 

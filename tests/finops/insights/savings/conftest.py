@@ -30,7 +30,7 @@ def replay(settings: Settings) -> Iterator[ReplayServer]:
 
 
 @pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that the transport would have slept."""
     slept: list[float] = []
     monkeypatch.setattr(http, "sleep", slept.append)

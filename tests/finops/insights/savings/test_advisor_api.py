@@ -37,7 +37,7 @@ from tests.world.costs import store_lines
 
 
 @pytest.fixture
-def api(replay: ReplayServer, settings: Settings, pauses: list[float]) -> ArmApi:
+def api(replay: ReplayServer, settings: Settings, sleeps: list[float]) -> ArmApi:
     settings.CONNECTOR_BASE_URLS = {"azure_advisor": replay.url, "azure_login": replay.url}
     return ArmApi(replay)
 
@@ -284,7 +284,7 @@ def test_a_secret_that_has_expired_is_said_and_never_told(api: ArmApi, acme: Acc
 
 
 def test_a_busy_api_is_asked_again_after_the_time_that_it_names(
-    api: ArmApi, acme: Account, cast: Cast, pauses: list[float]
+    api: ArmApi, acme: Account, cast: Cast, sleeps: list[float]
 ) -> None:
     source = connect_azure(cast)
     store_lines(acme, source, machine_lines("10"))
@@ -297,7 +297,7 @@ def test_a_busy_api_is_asked_again_after_the_time_that_it_names(
     ]
     api.replay.routes[path] = lambda request: faults.pop(0) if faults else listing(request)
     assert refresh(source).kept == 1
-    assert sum(pauses) >= 3
+    assert sum(sleeps) >= 3
 
 
 def test_an_api_that_is_down_leaves_the_rest_unread(api: ArmApi, acme: Account, cast: Cast) -> None:

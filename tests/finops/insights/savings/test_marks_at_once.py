@@ -16,7 +16,7 @@ from finops.insights.savings.services import dismiss
 from finops.lib import clock
 from tests.cast import make_cast
 from tests.finops.insights.savings.bills import NOON, volume
-from tests.waiting import someone_waits_for_us, threads, wait_until
+from tests.waiting import is_blocking_others, threads, wait_until
 from tests.world.costs import add_source
 
 
@@ -38,7 +38,7 @@ def test_what_the_second_says_holds_and_the_log_has_both() -> None:
         with transaction.atomic():
             _dismiss(cast.account, cast.owner, candidate, "Leaves soon")
             second = call(_dismiss, cast.account, cast.member, candidate, "Too risky")
-            wait_until(someone_waits_for_us)
+            wait_until(is_blocking_others)
         second.result()
 
     with account_scope(cast.account):

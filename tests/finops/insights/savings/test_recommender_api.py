@@ -36,7 +36,7 @@ from tests.world.costs import store_lines
 
 
 @pytest.fixture
-def api(replay: ReplayServer, settings: Settings, pauses: list[float]) -> GoogleApi:
+def api(replay: ReplayServer, settings: Settings, sleeps: list[float]) -> GoogleApi:
     settings.CONNECTOR_BASE_URLS = {
         "google_recommender": replay.url,
         "google_recommender_token": replay.url,
@@ -262,14 +262,14 @@ def test_a_key_that_is_not_accepted_is_never_told(api: GoogleApi, acme: Account,
 
 
 def test_a_busy_api_is_asked_again_and_one_that_is_down_keeps_all(
-    api: GoogleApi, acme: Account, source: CostSource, pauses: list[float]
+    api: GoogleApi, acme: Account, source: CostSource, sleeps: list[float]
 ) -> None:
     api.put(hint(1))
     refresh(source)
     pages = api.replay.routes._other  # type: ignore[attr-defined]
     faults = [Reply.of_json({}, 429, Retry_After="4"), Reply(200, b'{"locations": [{"loc', cut=0.5)]
     api.replay.routes._other = lambda request: faults.pop(0) if faults else pages(request)  # type: ignore[attr-defined]
-    assert (refresh(source).kept, sum(pauses) >= 4) == (1, True)
+    assert (refresh(source).kept, sum(sleeps) >= 4) == (1, True)
     api.replay.routes._other = lambda _request: Reply.of_json({}, 500)  # type: ignore[attr-defined]
     with pytest.raises(SourceUnavailable, match="HTTP 500"):
         refresh(source)

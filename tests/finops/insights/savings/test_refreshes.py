@@ -50,7 +50,7 @@ PAGE = "/a/acme/savings/"
 
 
 @pytest.fixture
-def api(replay: ReplayServer, settings: Settings, pauses: list[float]) -> ArmApi:
+def api(replay: ReplayServer, settings: Settings, sleeps: list[float]) -> ArmApi:
     settings.CONNECTOR_BASE_URLS = {"azure_advisor": replay.url, "azure_login": replay.url}
     arm = ArmApi(replay)
     arm.items[SUBSCRIPTION] = [advice(1)]
@@ -67,7 +67,7 @@ def source(acme: Account, cast: Cast, api: ArmApi) -> CostSource:
 
 
 @pytest.fixture
-def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+def queue(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """What workers are asked for."""
     messages: list[tuple[object, ...]] = []
 
@@ -122,13 +122,13 @@ def test_the_first_sentence_says_it_whatever_is_asked(
 ) -> None:
     fail_later(api, acme, source)
 
-    def first(**asked: str) -> str:
+    def first_sentence(**asked: str) -> str:
         question = SavingsQuery(status=status, **asked)  # type: ignore[arg-type]
         return list_savings(acme, question).summary.split("failed")[0]
 
-    assert ". " not in first()
-    assert "incomplete" in first()
-    assert "incomplete" not in first(rule="weekends_off")
+    assert ". " not in first_sentence()
+    assert "incomplete" in first_sentence()
+    assert "incomplete" not in first_sentence(rule="weekends_off")
 
 
 def test_data_health_says_what_recommendations_lack_and_leaves_the_status(
@@ -158,29 +158,29 @@ def test_a_file_says_when_it_was_imported(acme: Account) -> None:
 
 
 def test_a_member_has_them_read_now_and_not_twice_a_minute(
-    cast: Cast, acme: Account, source: CostSource, queued: list[object], client_for: ClientFor
+    cast: Cast, acme: Account, source: CostSource, queue: list[object], client_for: ClientFor
 ) -> None:
     client = client_for(cast.member)
     assert "Refresh recommendations" in client.get(PAGE).content.decode()
     answer = client.post(f"{PAGE}refresh/", follow=True)
     assert "Recommendations were refreshed less than a minute ago." in answer.content.decode()
-    assert queued == []
+    assert queue == []
 
     with clock.frozen(NOON + timedelta(minutes=2)):
         answer = client.post(f"{PAGE}refresh/", follow=True)
 
     assert "Refreshing recommendations of 1 source" in answer.content.decode()
-    assert queued == [("insights.refresh_recommendations", acme.pk, source.pk)]
+    assert queue == [("insights.refresh_recommendations", acme.pk, source.pk)]
 
 
 def test_a_viewer_has_nothing_read(
-    cast: Cast, source: CostSource, queued: list[object], client_for: ClientFor
+    cast: Cast, source: CostSource, queue: list[object], client_for: ClientFor
 ) -> None:
     client = client_for(cast.viewer)
 
     assert "Refresh recommendations" not in client.get(PAGE).content.decode()
     assert client.post(f"{PAGE}refresh/").status_code == 403
-    assert queued == []
+    assert queue == []
 
 
 def test_uploaded_and_paused_sources_are_not_asked_about(cast: Cast, acme: Account) -> None:

@@ -78,11 +78,11 @@ def test_one_price_for_several_units_is_none(acme: Account) -> None:
     assert "several units" in answer.summary
 
 
-def here(amount: str, hours: str, **columns: Any) -> Line:
+def us_machine(amount: str, hours: str, **columns: Any) -> Line:
     return machine(amount, hours, region="us-east-1", sku_id="one", **columns)
 
 
-def there(amount: str, hours: str, **columns: Any) -> Line:
+def eu_machine(amount: str, hours: str, **columns: Any) -> Line:
     fields = {"usage_type": "EUC1-BoxUsage:m5.large", "region": "eu-central-1", "sku_id": "two"}
     return machine(amount, hours, **{**fields, **columns})
 
@@ -91,7 +91,7 @@ MOVE = [RegionMove(region="us-east-1", to_region="eu-central-1")]
 
 
 def test_a_region_is_priced_by_own_lines_of_the_other_region(acme: Account) -> None:
-    answer = simulate(acme, [here("10", "100"), there("24", "200")], regions=MOVE)
+    answer = simulate(acme, [us_machine("10", "100"), eu_machine("24", "200")], regions=MOVE)
 
     # 100 hours at 0.12 in place of 0.10.
     assert (answer.totals[0].baseline, answer.totals[0].change) == decimals(34, 2)
@@ -101,14 +101,14 @@ def test_a_region_is_priced_by_own_lines_of_the_other_region(acme: Account) -> N
 @pytest.mark.parametrize(
     "other",
     [
-        there("24", "200", usage_type="EUC1-BoxUsage:c7i.large"),
-        there("24", "200", pricing_unit="Seconds"),
-        there("24", "200", pricing_category="Dynamic"),
-        there("24", "200", service="RDS"),
+        eu_machine("24", "200", usage_type="EUC1-BoxUsage:c7i.large"),
+        eu_machine("24", "200", pricing_unit="Seconds"),
+        eu_machine("24", "200", pricing_category="Dynamic"),
+        eu_machine("24", "200", service="RDS"),
     ],
 )
 def test_usage_without_a_like_in_the_other_region_is_left_out(acme: Account, other: Line) -> None:
-    answer = simulate(acme, [here("10", "100"), other], regions=MOVE)
+    answer = simulate(acme, [us_machine("10", "100"), other], regions=MOVE)
 
     assert answer.totals[0].change == 0
     assert (answer.left_out[0].cost, answer.totals[0].baseline) == decimals(10, 24)
@@ -120,7 +120,7 @@ def test_what_a_commitment_covers_has_no_price_in_another_region(acme: Account) 
         "30", "Used", region="us-east-1", usage_type="BoxUsage:m5.large", **quantity("600")
     )
 
-    answer = simulate(acme, [covered, there("24", "200")], regions=MOVE)
+    answer = simulate(acme, [covered, eu_machine("24", "200")], regions=MOVE)
 
     assert answer.left_out[0].cost == 30
     assert "may not apply in the other region" in answer.summary
@@ -132,7 +132,7 @@ def test_a_commitment_that_ends_lets_its_usage_move(acme: Account) -> None:
     )
 
     answer = simulate(
-        acme, [covered, there("24", "200", pricing_category="Committed")], regions=MOVE, commitments="end"
+        acme, [covered, eu_machine("24", "200", pricing_category="Committed")], regions=MOVE, commitments="end"
     )
 
     assert answer.totals[0].simulated == 24 + 72
@@ -206,4 +206,4 @@ def test_what_has_no_line_or_makes_no_sense_is_refused(
     acme: Account, query: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(UserError, match=words):
-        simulate(acme, [tokens("10", "2000000"), there("1", "1")], **query)
+        simulate(acme, [tokens("10", "2000000"), eu_machine("1", "1")], **query)

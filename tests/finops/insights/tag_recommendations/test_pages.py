@@ -26,12 +26,12 @@ DRAFT = f"{PAGE}draft/"
 
 
 @pytest.fixture
-def untidy(acme: Account) -> Account:
+def account_with_untidy_tags(acme: Account) -> Account:
     add_source(acme, [*UNTIDY, tagged_line("1", {"<b>x": "1"})])
     return acme
 
 
-def _first(account: Account, kind: str) -> RecommendationDetail:
+def _first_of_kind(account: Account, kind: str) -> RecommendationDetail:
     with account_scope(account):
         return next(each for each in find_recommendations(account).details if each.row.kind == kind)
 
@@ -41,7 +41,7 @@ def _rules(page: str) -> object:
     return json.loads(html.unescape(rules))
 
 
-def test_the_page_lists_what_each_would_cover(cast: Cast, untidy: Account) -> None:
+def test_the_page_lists_what_each_would_cover(cast: Cast, account_with_untidy_tags: Account) -> None:
     page = signed_in(cast.viewer).get(PAGE).content.decode()
 
     assert "Tags &#x27;env&#x27;, &#x27;Env&#x27; and &#x27;user:env&#x27; mean the same" in page
@@ -49,14 +49,14 @@ def test_the_page_lists_what_each_would_cover(cast: Cast, untidy: Account) -> No
     assert "Open draft" not in page
 
 
-def test_a_kind_is_listed_alone(cast: Cast, untidy: Account) -> None:
+def test_a_kind_is_listed_alone(cast: Cast, account_with_untidy_tags: Account) -> None:
     page = signed_in(cast.viewer).get(PAGE, {"kind": "same_values"}).content.decode()
 
     assert "&#x27;prod&#x27; and &#x27;Production&#x27;" in page
     assert "user:env&#x27; mean the same" not in page
 
 
-def test_keys_are_listed_by_coverage_and_escaped(cast: Cast, untidy: Account) -> None:
+def test_keys_are_listed_by_coverage_and_escaped(cast: Cast, account_with_untidy_tags: Account) -> None:
     page = signed_in(cast.viewer).get(PAGE, {"kind": "keys"}).content.decode()
 
     assert page.index("user:env") < page.index("&lt;b&gt;x")
@@ -64,7 +64,7 @@ def test_keys_are_listed_by_coverage_and_escaped(cast: Cast, untidy: Account) ->
 
 
 @pytest.mark.parametrize(("kind", "lines"), [("", 5), ("untagged_cost", 3), ("keys", 5)])
-def test_the_csv_has_what_the_page_lists(cast: Cast, untidy: Account, kind: str, lines: int) -> None:
+def test_the_csv_has_what_the_page_lists(cast: Cast, account_with_untidy_tags: Account, kind: str, lines: int) -> None:
     answer = signed_in(cast.viewer).get(PAGE, {"kind": kind, "format": "csv"})
 
     assert len(b"".join(answer).decode().strip().splitlines()) == lines
@@ -74,8 +74,8 @@ def test_without_tags_the_page_says_where_they_come_from(cast: Cast, acme: Accou
     assert "No tags in the cost yet" in signed_in(cast.viewer).get(PAGE).content.decode()
 
 
-def test_a_draft_opens_in_the_editor_and_nothing_is_saved(cast: Cast, untidy: Account) -> None:
-    detail = _first(untidy, "same_keys")
+def test_a_draft_opens_in_the_editor_and_nothing_is_saved(cast: Cast, account_with_untidy_tags: Account) -> None:
+    detail = _first_of_kind(account_with_untidy_tags, "same_keys")
 
     page = signed_in(cast.member).get(DRAFT, {"id": detail.row.id}).content.decode()
 
@@ -84,11 +84,11 @@ def test_a_draft_opens_in_the_editor_and_nothing_is_saved(cast: Cast, untidy: Ac
     assert not CostTag.objects.exists()
 
 
-def test_a_draft_for_a_cost_tag_is_saved_to_it_once_reviewed(cast: Cast, untidy: Account) -> None:
+def test_a_draft_for_a_cost_tag_is_saved_to_it_once_reviewed(cast: Cast, account_with_untidy_tags: Account) -> None:
     cost_tag = create_cost_tag(
-        account=untidy, actor=cast.actor, key="environment", rules=[Rule(copy=Copy(keys=("env",)))]
+        account=account_with_untidy_tags, actor=cast.actor, key="environment", rules=[Rule(copy=Copy(keys=("env",)))]
     )
-    detail = _first(untidy, "same_keys")
+    detail = _first_of_kind(account_with_untidy_tags, "same_keys")
     client = signed_in(cast.member)
     page = client.get(DRAFT, {"id": detail.row.id}).content.decode()
     form = {"key": "environment", "rules": json.dumps(_rules(page)), "version": cost_tag.version}
@@ -101,32 +101,32 @@ def test_a_draft_for_a_cost_tag_is_saved_to_it_once_reviewed(cast: Cast, untidy:
     assert edit in page
     cost_tag.refresh_from_db()
     assert [rule["copy"]["keys"] for rule in cost_tag.rules] == [["env"], ["Env", "user:env"]]
-    assert "same_keys" not in {each.row.kind for each in find_recommendations(untidy).details}
+    assert "same_keys" not in {each.row.kind for each in find_recommendations(account_with_untidy_tags).details}
 
 
-def test_a_viewer_cannot_open_a_draft(cast: Cast, untidy: Account) -> None:
-    detail = _first(untidy, "same_keys")
+def test_a_viewer_cannot_open_a_draft(cast: Cast, account_with_untidy_tags: Account) -> None:
+    detail = _first_of_kind(account_with_untidy_tags, "same_keys")
 
     assert signed_in(cast.viewer).get(DRAFT, {"id": detail.row.id}).status_code == 403
 
 
-def test_another_account_sees_nothing_of_them(cast: Cast, untidy: Account) -> None:
-    detail = _first(untidy, "same_keys")
+def test_another_account_sees_nothing_of_them(cast: Cast, account_with_untidy_tags: Account) -> None:
+    detail = _first_of_kind(account_with_untidy_tags, "same_keys")
     stranger = signed_in(cast.stranger)
 
     assert stranger.get(PAGE).status_code == 404
     assert stranger.get(DRAFT, {"id": detail.row.id}).status_code == 404
 
 
-def test_a_recommendation_that_is_gone_leads_to_the_present_ones(cast: Cast, untidy: Account) -> None:
+def test_a_recommendation_that_is_gone_leads_to_the_present_ones(cast: Cast, account_with_untidy_tags: Account) -> None:
     page = signed_in(cast.member).get(DRAFT, {"id": "same-keys-0"}).content.decode()
 
     assert "That recommendation no longer exists. These are the current ones." in page
     assert "Tags &#x27;env&#x27;, &#x27;Env&#x27; and &#x27;user:env&#x27; mean the same" in page
 
 
-def test_the_tool_answers_as_the_page_does(cast: Cast, untidy: Account) -> None:
-    detail = _first(untidy, "same_values")
+def test_the_tool_answers_as_the_page_does(cast: Cast, account_with_untidy_tags: Account) -> None:
+    detail = _first_of_kind(account_with_untidy_tags, "same_values")
 
     answer = McpClient(mint(cast)).ask("listTagRecommendations", kind="same_values")
 
@@ -137,13 +137,13 @@ def test_the_tool_answers_as_the_page_does(cast: Cast, untidy: Account) -> None:
     assert answer["keys"][0]["key"] == "env"
 
 
-def test_a_page_with_many_tags_asks_as_many_questions_as_one_with_few(cast: Cast, untidy: Account) -> None:
+def test_a_page_with_many_tags_asks_as_many_questions_as_one_with_few(cast: Cast, account_with_untidy_tags: Account) -> None:
     client = signed_in(cast.viewer)
     with CaptureQueriesContext(
         connection,
     ) as few:
         client.get(PAGE)
-    add_source(untidy, [tagged_line("5", {f"key{n}": "a", f"Key-{n}": "A"}) for n in range(30)], name="Other")
+    add_source(account_with_untidy_tags, [tagged_line("5", {f"key{n}": "a", f"Key-{n}": "A"}) for n in range(30)], name="Other")
     client.get(PAGE)
     with CaptureQueriesContext(connection) as many:
         client.get(PAGE)

@@ -14,7 +14,7 @@ from finops.lake import schema
 from finops.lake.engine import compiler
 from finops.lake.engine.compiler import File
 from finops.lake.schema import Kind
-from tests.finops.lake.facts import FEBRUARY, JANUARY, by
+from tests.finops.lake.facts import FEBRUARY, JANUARY, billed_by
 
 EVERYTHING = frozenset(schema.COST_SCHEMA.names)
 WITH_ENV = EVERYTHING | {"tag:env"}
@@ -27,7 +27,7 @@ def sql(build: compiler.Build, *files: File, keys: tuple[str, ...] = ()) -> str:
 def test_the_statement_names_exactly_the_given_files() -> None:
     paths = ["/lake/1/cost/a.parquet", "/lake/1/cost/it's.parquet"]
     tree = sqlglot.parse_one(
-        sql(by("service"), *(File(path, EVERYTHING) for path in paths)), dialect="duckdb"
+        sql(billed_by("service"), *(File(path, EVERYTHING) for path in paths)), dialect="duckdb"
     )
     reads = list(tree.find_all(exp.ReadParquet))
     assert [literal.this for read in reads for literal in read.find_all(exp.Literal)] == paths
@@ -35,7 +35,7 @@ def test_the_statement_names_exactly_the_given_files() -> None:
 
 
 def test_only_the_needed_columns_are_read() -> None:
-    query = compiler.compile_query(Kind.COST, by("service"))
+    query = compiler.compile_query(Kind.COST, billed_by("service"))
     assert query.needed == ("service", "billed_cost")
 
 
@@ -57,37 +57,37 @@ def test_whatever_the_expression_uses_is_needed(build: compiler.Build, needed: t
 
 
 def test_files_with_the_same_columns_are_not_united_by_name() -> None:
-    both = sql(by("tag:env"), File("/a", WITH_ENV), File("/b", WITH_ENV), keys=("env",))
+    both = sql(billed_by("tag:env"), File("/a", WITH_ENV), File("/b", WITH_ENV), keys=("env",))
     assert "union_by_name" not in both
 
 
 def test_files_that_differ_in_a_needed_column_are_united_by_name() -> None:
-    text = sql(by("tag:env"), File("/a", WITH_ENV), File("/b", EVERYTHING), keys=("env",))
+    text = sql(billed_by("tag:env"), File("/a", WITH_ENV), File("/b", EVERYTHING), keys=("env",))
     assert "union_by_name = TRUE" in text
 
 
 def test_files_that_differ_in_another_column_are_not() -> None:
-    assert "union_by_name" not in sql(by("service"), File("/a", WITH_ENV), File("/b", EVERYTHING))
+    assert "union_by_name" not in sql(billed_by("service"), File("/a", WITH_ENV), File("/b", EVERYTHING))
 
 
 def test_a_column_that_no_file_has_is_a_typed_null() -> None:
-    text = sql(by("tag:env"), File("/a", EVERYTHING), keys=("env",))
+    text = sql(billed_by("tag:env"), File("/a", EVERYTHING), keys=("env",))
     assert 'CAST(NULL AS TEXT) AS "tag:env"' in text
 
 
 def test_the_days_are_filtered_where_the_files_are_read() -> None:
-    facts = sqlglot.parse_one(sql(by("service"), File("/a", EVERYTHING)), dialect="duckdb").find(exp.CTE)
+    facts = sqlglot.parse_one(sql(billed_by("service"), File("/a", EVERYTHING)), dialect="duckdb").find(exp.CTE)
     assert facts is not None
     assert "BETWEEN CAST('2026-01-01' AS DATE) AND CAST('2026-02-01' AS DATE)" in facts.sql("duckdb")
 
 
 def test_a_table_expression_of_ibis_comes_after_the_facts() -> None:
-    def itself(cost: Any) -> Any:
+    def self_join(cost: Any) -> Any:
         totals = cost.group_by("service").agg(t=cost.billed_cost.sum())
         return totals.join(totals.view(), "service")
 
     with duckdb.connect() as connection:
-        assert connection.execute(sql(itself)).fetchall() == []
+        assert connection.execute(sql(self_join)).fetchall() == []
 
 
 @pytest.mark.parametrize("kind", list(Kind))

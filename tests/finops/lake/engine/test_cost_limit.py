@@ -24,13 +24,13 @@ from finops.lib import cost_access
 from finops.lib.cost_access import CostLimit, NoCostAccess, no_decision
 from tests.cast import Cast
 from tests.examples import examples
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, run_query, store, total
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, billed_by, line, run_query, store, total
 
 pytestmark = pytest.mark.django_db
 
 
 @dataclass(frozen=True)
-class Has:
+class HasFilter:
     """Lines with this value in a column, twice looked at so that Ibis shares a table expression."""
 
     column: str
@@ -41,7 +41,7 @@ class Has:
 
 
 def limit(column: str, value: str, *tag_keys: str) -> CostLimit:
-    return CostLimit(f"{column} {value}", Has(column, value), tag_keys)
+    return CostLimit(f"{column} {value}", HasFilter(column, value), tag_keys)
 
 
 CORE = limit(tag_column("team"), "core", "team")
@@ -196,6 +196,6 @@ def test_any_bill_within_any_limit_answers_as_the_bill_of_those_lines(
 def answers(account: Account) -> list[Any]:
     manifest = cost_manifest(account)
     days = [(each.source_id, each.first_day, each.last_day, each.rows) for each in manifest.segments]
-    table = engine.run(account, Kind.COST, *EVER, by("service"), allow_rollups=True)
+    table = engine.run(account, Kind.COST, *EVER, billed_by("service"), allow_rollups=True)
     rows = sorted(table.to_pylist(), key=str)
     return [days, rows, total(account), list(queries.tag_keys(account))]

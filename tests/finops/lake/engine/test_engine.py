@@ -32,7 +32,7 @@ from finops.lib.errors import UserError
 from finops.lib.time_limit import limit_time
 from tests.cast import Cast
 from tests.examples import examples
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, as_dict, by, line, run_query, store, total
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, as_dict, billed_by, line, run_query, store, total
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +55,7 @@ def test_sums_equal_those_of_python_decimal_to_the_last_digit(
         for _, cost, service in rows:
             expected[service] += cost
         everything = sum(expected.values())
-    assert as_dict(run_query(cast.account, by("service"))) == expected
+    assert as_dict(run_query(cast.account, billed_by("service"))) == expected
     assert total(cast.account) == everything
 
 
@@ -81,7 +81,7 @@ def test_months_and_sources_add_up(cast: Cast) -> None:
 
 
 def test_an_account_without_facts_gets_a_typed_empty_answer(cast: Cast) -> None:
-    table = engine.run(cast.account, Kind.COST, *EVER, by("service"))
+    table = engine.run(cast.account, Kind.COST, *EVER, billed_by("service"))
     assert table.schema == pa.schema([("key", pa.string()), ("total", schema.MONEY)])
     assert table.num_rows == 0
     assert total(cast.account) is None
@@ -118,27 +118,27 @@ def test_tag_keys_that_differ_in_case_stay_apart(cast: Cast) -> None:
         [line(JANUARY, 1, tags={"Env": "a", "env": "b"}), line(JANUARY, 2, tags={"env": "a"})],
     )
     keys = ["Env", "env"]
-    assert as_dict(run_query(cast.account, by(schema.tag_column("Env")), tag_keys=keys)) == {"a": 1, None: 2}
-    assert as_dict(run_query(cast.account, by(schema.tag_column("env")), tag_keys=keys)) == {"b": 1, "a": 2}
+    assert as_dict(run_query(cast.account, billed_by(schema.tag_column("Env")), tag_keys=keys)) == {"a": 1, None: 2}
+    assert as_dict(run_query(cast.account, billed_by(schema.tag_column("env")), tag_keys=keys)) == {"b": 1, "a": 2}
     assert queries.tag_keys(cast.account) == ["Env", "env"]
 
 
 def test_a_tag_that_only_some_months_have_is_null_in_the_others(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1, tags={"team": "web"})])
     store(cast.account, [line(FEBRUARY, 2)], month=FEBRUARY)
-    assert as_dict(run_query(cast.account, by("tag:team"), tag_keys=["team"])) == {"web": 1, None: 2}
+    assert as_dict(run_query(cast.account, billed_by("tag:team"), tag_keys=["team"])) == {"web": 1, None: 2}
 
 
 def test_a_tag_that_nothing_has_is_null_everywhere(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    assert as_dict(run_query(cast.account, by("tag:team"), tag_keys=["team"])) == {None: 1}
+    assert as_dict(run_query(cast.account, billed_by("tag:team"), tag_keys=["team"])) == {None: 1}
 
 
 @pytest.mark.parametrize("key", ["a b", 'qu"ote', "sla/sh\\", "it's", "*", "日本", "a.b", "", "NULL", "a\tb"])
 def test_any_tag_key_can_be_asked(cast: Cast, key: str) -> None:
     store(cast.account, [line(JANUARY, 1, tags={key: "x"})])
     store(cast.account, [line(FEBRUARY, 2)], month=FEBRUARY)
-    assert as_dict(run_query(cast.account, by(schema.tag_column(key)), tag_keys=[key])) == {"x": 1, None: 2}
+    assert as_dict(run_query(cast.account, billed_by(schema.tag_column(key)), tag_keys=[key])) == {"x": 1, None: 2}
 
 
 HOSTILE = [
@@ -165,19 +165,19 @@ HOSTILE = [
 def test_a_hostile_filter_value_is_only_a_value(cast: Cast, text: str) -> None:
     store(cast.account, [line(JANUARY, 1, service=text), line(JANUARY, 2, service="other")])
 
-    def having(condition: Any) -> Decimal:
+    def sum_where(condition: Any) -> Decimal:
         total: Decimal = run_query(
             cast.account, lambda cost: cost.filter(condition).agg(t=cost.billed_cost.sum())
         )[0]["t"]
         return total
 
     column = engine.cost_table().service
-    assert having(column == text) == 1
-    assert having(column.isin([text, "nothing"])) == 1
-    assert having(column.contains(text)) == 1
-    assert having(column.startswith(text)) == 1
-    assert having(column.lower() == text.lower()) == 1
-    assert having(~column.isin([text])) == 2
+    assert sum_where(column == text) == 1
+    assert sum_where(column.isin([text, "nothing"])) == 1
+    assert sum_where(column.contains(text)) == 1
+    assert sum_where(column.startswith(text)) == 1
+    assert sum_where(column.lower() == text.lower()) == 1
+    assert sum_where(~column.isin([text])) == 2
 
 
 @given(text=st.text())
@@ -227,7 +227,7 @@ def test_the_statement_of_an_account_names_its_own_files_only(cast: Cast) -> Non
         store(account, [line(JANUARY, 1)])
         store(account, [line(FEBRUARY, 1)], month=FEBRUARY)
     for account in (cast.account, cast.other_account):
-        query = compile_query(Kind.COST, by("service"))
+        query = compile_query(Kind.COST, billed_by("service"))
         files = queries.segment_files(account, Kind.COST, *EVER, query.needed)
         sql = query.sql(engine._local(files, time.monotonic() + 10), *EVER)
         assert re.findall(r"/lake/(\d+)/cost/", sql) == [str(account.pk)] * 2
@@ -244,13 +244,13 @@ def test_retired_and_unswapped_files_do_not_count(cast: Cast) -> None:
 def test_a_passed_deadline_stops_before_any_statement(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     with pytest.raises(engine.LakeTimeout, match="fewer days"):
-        run_query(cast.account, by("service"), deadline=time.monotonic())
+        run_query(cast.account, billed_by("service"), deadline=time.monotonic())
 
 
 def test_a_query_is_interrupted_at_its_deadline(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, number) for number in range(20_000)])
 
-    def endless(cost: Any) -> Any:
+    def slow_query(cost: Any) -> Any:
         pairs = cost.cross_join(cost.view()).filter(
             lambda pair: pair.billed_cost + pair.billed_cost_right < 0
         )
@@ -258,7 +258,7 @@ def test_a_query_is_interrupted_at_its_deadline(cast: Cast) -> None:
 
     start = time.monotonic()
     with pytest.raises(engine.LakeTimeout, match="fewer days"):
-        run_query(cast.account, endless, deadline=start + 0.3)
+        run_query(cast.account, slow_query, deadline=start + 0.3)
     assert time.monotonic() - start < 20  # what it would have by default
     assert total(cast.account) == sum(range(20_000))
 
@@ -285,7 +285,7 @@ def test_waiting_for_other_queries_counts_against_the_deadline(cast: Cast, setti
         turns.acquire()
     try:
         with pytest.raises(engine.LakeBusy, match="Try again"):
-            run_query(cast.account, by("service"), deadline=time.monotonic() + 2)
+            run_query(cast.account, billed_by("service"), deadline=time.monotonic() + 2)
     finally:
         for _ in range(settings.LAKE_CONCURRENCY):
             turns.release()
@@ -313,7 +313,7 @@ def test_a_file_that_a_newer_manifest_replaced_is_no_error(cast: Cast) -> None:
     old_path = LakeSegment.objects.unscoped().get(account=cast.account).path
     reads = 0
 
-    def swapped_meanwhile(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+    def swap_before_read(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         nonlocal reads
         answer = execute(sql, params, many, context)
         if "checksum" in sql and not reads:
@@ -329,7 +329,7 @@ def test_a_file_that_a_newer_manifest_replaced_is_no_error(cast: Cast) -> None:
         return answer
 
     later: list[threading.Thread] = []
-    with connection.execute_wrapper(swapped_meanwhile):
+    with connection.execute_wrapper(swap_before_read):
         assert total(cast.account) == 2
     assert reads == 1
 
@@ -396,12 +396,12 @@ def test_eight_threads_asking_for_two_accounts_get_their_own_answers(cast: Cast)
         for factor, account in ((1, cast.account), (1_000, cast.other_account))
     }
 
-    def right(number: int) -> bool:
+    def is_right(number: int) -> bool:
         account = cast.account if number % 2 else cast.other_account
         try:
-            return as_dict(run_query(account, by("service"))) == expected[account.pk]
+            return as_dict(run_query(account, billed_by("service"))) == expected[account.pk]
         finally:
             connection.close()
 
     with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(right, range(160))) == [True] * 160
+        assert list(threads.map(is_right, range(160))) == [True] * 160

@@ -31,7 +31,7 @@ from finops.lake.usage import inbox
 from finops.lake.usage.inbox import InboxEvent
 from tests.cast import Cast
 from tests.examples import examples
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, run_query, store, total
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, billed_by, line, run_query, store, total
 
 pytestmark = pytest.mark.django_db
 
@@ -44,16 +44,16 @@ def lose_files(account: Account) -> None:
 
 def test_a_question_asked_before_reads_no_file(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    first = run_query(cast.account, by("service"))
+    first = run_query(cast.account, billed_by("service"))
     lose_files(cast.account)
-    assert run_query(cast.account, by("service")) == first
+    assert run_query(cast.account, billed_by("service")) == first
 
 
 def test_another_question_does(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    run_query(cast.account, by("service"))
+    run_query(cast.account, billed_by("service"))
     lose_files(cast.account)
-    for build, days in ((by("region"), EVER), (by("service"), (JANUARY, FEBRUARY))):
+    for build, days in ((billed_by("region"), EVER), (billed_by("service"), (JANUARY, FEBRUARY))):
         with pytest.raises(engine.LakeUnavailable):
             engine.run(cast.account, Kind.COST, *days, build)
 
@@ -88,7 +88,7 @@ def test_usage_that_waits_is_counted_anew_and_usage_in_files_is_kept(cast: Cast)
 
 def test_a_manifest_of_another_account_is_refused(cast: Cast) -> None:
     with pytest.raises(ValueError, match="another account"):
-        run_query(cast.account, by("service"), manifest=cost_manifest(cast.other_account))
+        run_query(cast.account, billed_by("service"), manifest=cost_manifest(cast.other_account))
 
 
 changes = st.lists(
@@ -153,7 +153,7 @@ def test_without_room_nothing_is_kept(cast: Cast, settings: Settings) -> None:
 
 
 def question(name: str) -> ResultKey:
-    build: Callable[[Any], Any] = by("service")
+    build: Callable[[Any], Any] = billed_by("service")
     return ResultKey.of(Path("/lake"), compile_query(Kind.COST, build), [name], JANUARY, FEBRUARY)
 
 

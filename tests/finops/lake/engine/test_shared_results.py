@@ -17,7 +17,7 @@ from tests.broker import messages_in_redis
 from tests.cast import Cast
 from tests.finops.lake.engine.test_cost_limit import limit
 from tests.finops.lake.engine.test_result_cache import lose_files
-from tests.finops.lake.facts import JANUARY, by, line, run_query, store, total
+from tests.finops.lake.facts import JANUARY, billed_by, line, run_query, store, total
 from tests.servers import free_port
 
 pytestmark = pytest.mark.django_db
@@ -36,13 +36,13 @@ def become_another_process() -> None:
 
 def test_what_one_process_answered_another_does_not_read_again(cast: Cast, redis: Redis) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    first = run_query(cast.account, by("service"))
+    first = run_query(cast.account, billed_by("service"))
     become_another_process()
     lose_files(cast.account)
 
-    assert run_query(cast.account, by("service")) == first
+    assert run_query(cast.account, billed_by("service")) == first
     with pytest.raises(LakeUnavailable):
-        run_query(cast.account, by("region"))
+        run_query(cast.account, billed_by("region"))
 
 
 def test_answers_of_limited_readers_and_of_others_are_kept_apart(cast: Cast, redis: Redis) -> None:
@@ -56,18 +56,18 @@ def test_answers_of_limited_readers_and_of_others_are_kept_apart(cast: Cast, red
 
 def test_an_answer_that_somebody_else_put_there_is_none(cast: Cast, redis: Redis) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    first = run_query(cast.account, by("service"))
+    first = run_query(cast.account, billed_by("service"))
     become_another_process()
     ((name, value),) = [
         (name, value) for name in redis.scan_iter("finops:lake:*") if len(value := text(redis, name)) > 100
     ]
     redis.set(name, value[:-1] + bytes([value[-1] ^ 1]))
 
-    assert run_query(cast.account, by("service")) == first
+    assert run_query(cast.account, billed_by("service")) == first
     lose_files(cast.account)
     become_another_process()
     # It was computed, and put in its place.
-    assert run_query(cast.account, by("service")) == first
+    assert run_query(cast.account, billed_by("service")) == first
 
 
 def text(redis: Redis, name: bytes) -> bytes:
@@ -77,20 +77,20 @@ def text(redis: Redis, name: bytes) -> bytes:
 
 def test_another_version_computes_its_own(cast: Cast, redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    run_query(cast.account, by("service"))
+    run_query(cast.account, billed_by("service"))
     become_another_process()
     lose_files(cast.account)
     monkeypatch.setattr(shared_results, "_code", lambda: "of another version")
 
     with pytest.raises(LakeUnavailable):
-        run_query(cast.account, by("service"))
+        run_query(cast.account, billed_by("service"))
 
 
 def test_what_came_first_goes_where_there_is_no_room(cast: Cast, redis: Redis, settings: Settings) -> None:
     settings.LAKE_ANSWERS_BYTES = 10_000
     store(cast.account, [line(JANUARY, 1)])
     for number in range(30):
-        engine.run(cast.account, Kind.COST, JANUARY, JANUARY + timedelta(days=number), by("service"))
+        engine.run(cast.account, Kind.COST, JANUARY, JANUARY + timedelta(days=number), billed_by("service"))
 
     sizes = [len(text(redis, name)) for name in redis.scan_iter("finops:lake:*")]
     assert 5_000 < sum(sizes) < 10_100
@@ -101,4 +101,4 @@ def test_while_redis_is_away_each_process_answers_itself(cast: Cast, settings: S
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     store(cast.account, [line(JANUARY, 1)])
 
-    assert run_query(cast.account, by("service")) == run_query(cast.account, by("service"))
+    assert run_query(cast.account, billed_by("service")) == run_query(cast.account, billed_by("service"))

@@ -30,7 +30,7 @@ from tests.cast import Cast
 from tests.examples import examples
 from tests.finops.lake.engine.both_engines import rows_of
 from tests.finops.lake.engine.test_engine import HOSTILE
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, store, total
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, billed_by, line, store, total
 from tests.ingestion.push_client import event, create_push_client
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.world.days import NOON
@@ -79,7 +79,7 @@ def test_the_answer_has_the_digits_and_types_of_the_expression(cast: Cast, setti
         [line(JANUARY, Decimal("1.000000000000000001"), service="EC2"), line(JANUARY, 2, service=None)],
     )
     store(cast.account, [line(FEBRUARY, -4, service="S3")], month=FEBRUARY)
-    on_both(cast, by("service"), settings)
+    on_both(cast, billed_by("service"), settings)
     on_both(
         cast,
         lambda cost: cost.group_by(week=cost.charge_date.truncate("W")).agg(
@@ -100,8 +100,8 @@ def test_tag_keys_of_any_text_stay_apart(cast: Cast, settings: LazySettings) -> 
     store(cast.account, [line(JANUARY, 1, tags={key: f"of {key}" for key in keys}), line(JANUARY, 2)])
     store(cast.account, [line(FEBRUARY, 4, tags={"env": "february"})], month=FEBRUARY)
     for key in keys:
-        assert len(on_both(cast, by(schema.tag_column(key)), settings, tag_keys=[key])) >= 2
-    on_both(cast, by(schema.tag_column("Env")), settings, tag_keys=["Env", "env"])
+        assert len(on_both(cast, billed_by(schema.tag_column(key)), settings, tag_keys=[key])) >= 2
+    on_both(cast, billed_by(schema.tag_column("Env")), settings, tag_keys=["Env", "env"])
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -176,7 +176,7 @@ def test_a_limited_reader_gets_her_lines_alone(
     store(cast.account, [line(JANUARY, 1, service="EC2"), line(JANUARY, 2, service=None)])
     limit = CostLimit("EC2", lambda cost: cost.service == "EC2")
     monkeypatch.setattr(engine, "current_limit", lambda: limit)
-    assert len(on_both(cast, by("service"), settings)) == 1
+    assert len(on_both(cast, billed_by("service"), settings)) == 1
 
 
 @pytest.mark.usefixtures("cluster")
@@ -249,17 +249,17 @@ def test_a_file_that_is_gone_is_a_clear_error(cast: Cast) -> None:
 
 
 @pytest.fixture
-def silent() -> Any:
+def silent_server_port() -> Any:
     """A server that takes connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 def test_a_cluster_that_hangs_ends_at_the_deadline(
-    cast: Cast, cluster: str, silent: int, settings: LazySettings
+    cast: Cast, cluster: str, silent_server_port: int, settings: LazySettings
 ) -> None:
     store(cast.account, [line(JANUARY, 1)])
-    settings.SPARK_REMOTE, settings.LAKE_DEADLINE_SECONDS = f"sc://127.0.0.1:{silent}", 2.0
+    settings.SPARK_REMOTE, settings.LAKE_DEADLINE_SECONDS = f"sc://127.0.0.1:{silent_server_port}", 2.0
     start = time.monotonic()
     with pytest.raises(engine.LakeTimeout, match="fewer days"):
         total(cast.account)

@@ -23,7 +23,7 @@ from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from tests.cast import Cast
 from tests.finops.lake.engine.test_spark import on_both
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, store, total
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, billed_by, line, store, total
 from tests.s3 import variables
 from tests.sail import sail_process
 from tests.servers import free_port
@@ -101,7 +101,7 @@ def test_a_lake_in_s3_is_read_by_the_cluster_with_an_identity_of_its_own(
         of_cluster(settings, address)
         try:
             s3.enforce()
-            assert len(on_both(cast, by("service"), settings)) == 2
+            assert len(on_both(cast, billed_by("service"), settings)) == 2
 
             # Whoever could choose a path would still read the lake alone.
             settings.SPARK_LAKE_URL = f"s3://{OTHER}/facts"

@@ -27,7 +27,7 @@ from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
 from tests.examples import examples
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, run_query, store, total
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, billed_by, line, run_query, store, total
 from tests.finops.lake.usage.test_usage_interleaved import another_thread
 
 pytestmark = pytest.mark.django_db
@@ -35,11 +35,11 @@ pytestmark = pytest.mark.django_db
 ALWAYS = (Level(RESOURCE_COLUMNS, share=10), Level(RESOURCE_COLUMNS | METER_COLUMNS, share=10))
 """Worth it whatever comes of it."""
 
-BY_SERVICE = by("service")
+BY_SERVICE = billed_by("service")
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
+def _no_result_cache() -> Iterator[None]:
     """Each question is asked of the files."""
     with override_settings(LAKE_ANSWERS_BYTES=0):
         yield
@@ -109,7 +109,7 @@ BUILDS: dict[str, Callable[[Any], Any]] = {
     "signs of list cost": sums_of("list_cost"),
     "signs of quantity": sums_of("consumed_quantity"),
     "SKU and day": by_sku,
-    "resource": by("resource_id"),
+    "resource": billed_by("resource_id"),
 }
 
 
@@ -170,7 +170,7 @@ def test_a_column_that_a_month_lacks_hinders_no_rollup(cast: Cast) -> None:
     store(cast.account, [line(FEBRUARY, 1) for _ in range(9)], month=FEBRUARY)
     summarise(cast.account)
 
-    rows = run_query(cast.account, by("tag:env"), tag_keys=["env"], allow_rollups=True)
+    rows = run_query(cast.account, billed_by("tag:env"), tag_keys=["env"], allow_rollups=True)
 
     assert all(read(cast.account, "tag:env", "billed_cost"))
     assert {row["key"]: row["total"] for row in rows} == {"prod": Decimal("0.09"), None: Decimal(9)}
@@ -286,11 +286,11 @@ def test_rollups_that_a_worker_of_an_earlier_version_wrote_meanwhile_stay_and_ou
     before = {file.path for file in storage().files()}
     write = rollups.write_rollups
 
-    def overtaken(account: Account, segment: LakeSegment, levels: Sequence[Level]) -> list[rollups.NewRollup]:
+    def rewrite_first(account: Account, segment: LakeSegment, levels: Sequence[Level]) -> list[rollups.NewRollup]:
         LakeSegment.objects.unscoped().update(summarised_at=clock.now())
         return write(account, segment, levels)
 
-    monkeypatch.setattr(rollups, "write_rollups", overtaken)
+    monkeypatch.setattr(rollups, "write_rollups", rewrite_first)
     assert summarise(cast.account) == []
     assert {file.path for file in storage().files()} == before
 

@@ -24,7 +24,7 @@ from finops.lake.storage.manifest import cost_manifest, manifest_files
 from finops.lake.storage.storage import storage
 from tests.cast import Cast
 from tests.examples import examples
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, by, line, run_query, store
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, billed_by, line, run_query, store
 
 pytestmark = pytest.mark.django_db
 
@@ -166,7 +166,7 @@ def test_questions_of_two_accounts_read_their_own_files(cast: Cast) -> None:
         store(account, [line(JANUARY, cost, service="EC2")])
     manifest = cost_manifest(cast.other_account)
 
-    assert run_query(cast.other_account, by("service"), manifest=manifest)
+    assert run_query(cast.other_account, billed_by("service"), manifest=manifest)
     with pytest.raises(ValueError, match="another account"):
-        run_query(cast.account, by("service"), manifest=manifest)
+        run_query(cast.account, billed_by("service"), manifest=manifest)
     assert totals(cast.account) == {"EC2": 1}

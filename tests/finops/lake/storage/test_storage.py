@@ -19,7 +19,7 @@ from finops.lake.storage import garbage_collection
 from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.facts import FEBRUARY, JANUARY, as_dict, by, line, run_query, store, total, write
+from tests.finops.lake.facts import FEBRUARY, JANUARY, as_dict, billed_by, line, run_query, store, total, write
 from tests.s3 import variables
 
 CONTENT = b"facts"
@@ -50,7 +50,7 @@ def test_a_lake_under_a_pattern_is_refused(settings: Settings, tmp_path: Path) -
 def test_a_directory_with_any_name_serves(cast: Cast, settings: Settings, tmp_path: Path, name: str) -> None:
     settings.LAKE_URL = str(tmp_path / name)
     store(cast.account, [line(JANUARY, 1, service="S3")])
-    assert as_dict(run_query(cast.account, by("service"))) == {"S3": 1}
+    assert as_dict(run_query(cast.account, billed_by("service"))) == {"S3": 1}
 
 
 def _put(path: str) -> None:

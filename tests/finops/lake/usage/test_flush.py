@@ -18,7 +18,7 @@ from finops.lake.storage.storage import storage
 from finops.lake.usage import flush, usage_table
 from finops.lake.usage.flush import flush_usage
 from tests.cast import Cast
-from tests.finops.lake.events import ALWAYS, NOON, Event, by, push, run_query, sum_by_key
+from tests.finops.lake.events import ALWAYS, NOON, Event, quantity_by, push, run_query, sum_by_key
 
 pytestmark = pytest.mark.django_db
 COLUMNS = ("event_time", "source", "customer_id", "metric", "unit", "quantity", "batch", "position")
@@ -91,7 +91,7 @@ def test_an_empty_inbox_makes_no_segment(cast: Cast) -> None:
     push(cast.other_account, [Event()])
     assert flush_usage(cast.account) == flush.FlushResult(0, 0, frozenset())
     assert flush.count_pending(cast.other_account) == 1
-    assert by(cast.other_account, "metric") == {"calls": 1}
+    assert quantity_by(cast.other_account, "metric") == {"calls": 1}
 
 
 def test_a_segment_is_of_one_source_and_month_whatever_came_together(cast: Cast) -> None:
@@ -111,7 +111,7 @@ def test_a_segment_is_of_one_source_and_month_whatever_came_together(cast: Cast)
         (1, date(9999, 12, 1)),
     }
     twice = [*every, *every[:24]]
-    assert by(cast.account, "day") == sum_by_key((event.day, event.quantity) for event in twice)
+    assert quantity_by(cast.account, "day") == sum_by_key((event.day, event.quantity) for event in twice)
 
 
 def test_a_late_event_joins_its_own_month(cast: Cast) -> None:
@@ -120,7 +120,7 @@ def test_a_late_event_joins_its_own_month(cast: Cast) -> None:
     push(cast.account, [Event(Decimal(4), NOON + timedelta(hours=1))])
     flush_usage(cast.account)
     assert [(each.month.month, each.rows) for each in live(cast.account)] == [(1, 1), (1, 1), (2, 1)]
-    assert by(cast.account, "day", days=(NOON.date(), NOON.date())) == {NOON.date(): 5}
+    assert quantity_by(cast.account, "day", days=(NOON.date(), NOON.date())) == {NOON.date(): 5}
 
 
 def test_a_segment_is_sorted_by_metric_day_and_customer(cast: Cast) -> None:
@@ -140,7 +140,7 @@ def test_a_long_inbox_moves_in_chunks_of_bounded_size(cast: Cast, monkeypatch: p
     for n in range(10):
         push(cast.account, [Event(Decimal(n), dimensions={"k": "x" * 250})])
     assert flush_usage(cast.account).segments == 3
-    assert by(cast.account, "metric") == {"calls": 4_950 + 45}
+    assert quantity_by(cast.account, "metric") == {"calls": 4_950 + 45}
     assert flush.count_pending(cast.account) == 0
 
 
@@ -155,7 +155,7 @@ def test_keys_that_differ_by_case_alone_stay_apart(cast: Cast) -> None:
     push(cast.account, [Event(Decimal(2**n), dimensions={key: key}) for n, key in enumerate(keys)])
     flush_usage(cast.account)
     for number, key in enumerate(keys):
-        assert by(cast.account, schema.dimension_column(key), key)[key] == 2**number
+        assert quantity_by(cast.account, schema.dimension_column(key), key)[key] == 2**number
     assert queries.dimension_keys(cast.account) == sorted(keys)
 
 
@@ -163,11 +163,11 @@ def test_more_keys_than_a_segment_holds_make_several(cast: Cast) -> None:
     keys = [f"Key {number}" for number in range(schema.MAX_KEYS * 2 + 500)]
     push(cast.account, [Event(Decimal(n), dimensions={key: f"v{n}"}) for n, key in enumerate(keys)])
     push(cast.account, [Event(Decimal(7)), Event(Decimal(8), dimensions=dict.fromkeys(keys[:1_000], "all"))])
-    before = by(cast.account, "quantity")
+    before = quantity_by(cast.account, "quantity")
     flush_usage(cast.account)
-    assert by(cast.account, "quantity") == before
+    assert quantity_by(cast.account, "quantity") == before
     assert queries.dimension_keys(cast.account) == sorted(keys)
-    assert by(cast.account, schema.dimension_column(keys[-1]), keys[-1])[f"v{len(keys) - 1}"] == len(keys) - 1
+    assert quantity_by(cast.account, schema.dimension_column(keys[-1]), keys[-1])[f"v{len(keys) - 1}"] == len(keys) - 1
     assert 3 <= len(live(cast.account)) <= 5
 
 
@@ -175,7 +175,7 @@ def test_an_event_of_too_many_keys_keeps_the_most_that_a_segment_holds(cast: Cas
     keys = [f"{number:05}" for number in range(schema.MAX_KEYS + 1)]
     push(cast.account, [Event(Decimal(3), dimensions=dict.fromkeys(keys, "v")), Event(Decimal(4))])
     flush_usage(cast.account)
-    assert by(cast.account, "metric") == {"calls": 7}
+    assert quantity_by(cast.account, "metric") == {"calls": 7}
     assert queries.dimension_keys(cast.account) == keys[:-1]
 
 
@@ -187,7 +187,7 @@ def test_keys_without_end_lose_the_least_used_and_no_event(
     push(cast.account, [Event(Decimal(1), dimensions={f"k{n}": "v", "everywhere": "v"}) for n in range(100)])
     flush_usage(cast.account)
     assert len(live(cast.account)) == 3
-    assert by(cast.account, "dim:everywhere", "everywhere") == {"v": 100}
+    assert quantity_by(cast.account, "dim:everywhere", "everywhere") == {"v": 100}
     assert len(queries.dimension_keys(cast.account)) == 9 * 3 + 1
 
 
@@ -199,21 +199,21 @@ def test_what_the_storage_refuses_waits_on_and_leaves_no_file(
     store, puts = type(storage()), []
     upload = store.put
 
-    def full(self: Any, *asked: Any) -> None:
+    def fail_on_second_put(self: Any, *asked: Any) -> None:
         puts.append(asked)
         if len(puts) == 2:
             raise OSError(28, "No space left on device")
         upload(self, *asked)
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "put", full)
+        patch.setattr(store, "put", fail_on_second_put)
         with pytest.raises(OSError, match="No space"):
             flush_usage(cast.account)
     assert list(usage_files(cast.account)) == []
     assert (flush.count_pending(cast.account), live(cast.account)) == (2, [])
-    assert by(cast.account, "metric") == {"calls": 3}
+    assert quantity_by(cast.account, "metric") == {"calls": 3}
     assert flush_usage(cast.account).events == 2
-    assert by(cast.account, "metric") == {"calls": 3}
+    assert quantity_by(cast.account, "metric") == {"calls": 3}
 
 
 def test_an_inbox_row_that_another_account_has_is_left_alone(cast: Cast) -> None:

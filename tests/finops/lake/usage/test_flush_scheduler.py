@@ -30,7 +30,7 @@ from finops.lake.usage.flush_scheduler import (
 from finops.lake.usage.usage_removal import drop_usage_before, void_batch
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.events import Event, by, push
+from tests.finops.lake.events import Event, quantity_by, push
 from tests.servers import database_url
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -100,10 +100,10 @@ def test_a_flush_that_fails_is_tried_again_ever_later_until_it_works(cast: Cast,
     assert tries == [15, 30, 60, 120, 240, 480, 600, 600, 600]
     with later(seconds=at):
         assert due_accounts() == [cast.account.pk]
-        assert by(cast.account, "metric") == {"calls": 1}
+        assert quantity_by(cast.account, "metric") == {"calls": 1}
         broken_lake.unlink()
         assert flush_if_due(cast.account) is not None
-        assert by(cast.account, "metric") == {"calls": 1}
+        assert quantity_by(cast.account, "metric") == {"calls": 1}
         assert stuck(cast.account) is None
     assert not UsageFlushTrouble.objects.unscoped().exists()
 
@@ -199,7 +199,7 @@ def test_the_end_of_a_source_or_an_account_waits_for_a_flush(cast: Cast) -> None
         for end in ends:
             with pytest.raises(OperationalError, match="lock timeout"):
                 end()
-    assert by(cast.account, "metric") == {"calls": 1}
+    assert quantity_by(cast.account, "metric") == {"calls": 1}
     cast.account.delete()
     assert not LakeSegment.objects.unscoped().exists()
 

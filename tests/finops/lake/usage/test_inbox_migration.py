@@ -16,7 +16,7 @@ from finops.lake import queries
 from finops.lake.schema import Kind
 from finops.lake.usage import flush
 from tests.cast import Cast
-from tests.finops.lake.events import Event, by, push, waiting_rows
+from tests.finops.lake.events import Event, quantity_by, push, waiting_rows
 
 # The migration is history: the data of the version before this one, which tests/upgrades loads, has a newer inbox.
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
@@ -47,13 +47,13 @@ def refuse_while_events_wait() -> None:
 
 
 @pytest.fixture
-def migrated() -> Iterator[None]:
+def _restore_schema() -> Iterator[None]:
     yield
     migrate_on()
     empty_inbox()
 
 
-@pytest.mark.usefixtures("migrated")
+@pytest.mark.usefixtures("_restore_schema")
 def test_what_waits_is_carried_over_and_not_taken_back(cast: Cast) -> None:
     """One way back and on, which takes 15 s."""
     push(cast.account, [Event()])
@@ -77,9 +77,9 @@ def test_what_waits_is_carried_over_and_not_taken_back(cast: Cast) -> None:
     assert data_range is not None
     assert (data_range.first_day, data_range.rows) == (date(2026, 1, 31), EVENTS + 1)
     expected = sum(row[9] for row in rows if row[0] == cast.account.pk)
-    assert by(cast.account, "metric") == {"calls": expected}
+    assert quantity_by(cast.account, "metric") == {"calls": expected}
     assert flush.flush_usage(cast.account).events == EVENTS + 1
-    assert by(cast.account, "metric") == {"calls": expected}
+    assert quantity_by(cast.account, "metric") == {"calls": expected}
 
 
 def _row(account_id: int, source_id: int, batch: uuid.UUID, at: int) -> tuple[Any, ...]:

@@ -59,7 +59,7 @@ def encode_events(given_: list[InboxEvent]) -> Payload:
     return encode(source_id=7, batch=BATCH, received_at=NOW, events=EventColumns.of(given_))
 
 
-def as_stored(*values: Payload) -> list[StoredPayload]:
+def stored_payloads(*values: Payload) -> list[StoredPayload]:
     return [StoredPayload(value.data, value.size, value.events) for value in values]
 
 
@@ -83,7 +83,7 @@ def some(count: int, **fields: Any) -> list[InboxEvent]:
 def test_events_come_back_as_they_were_given(given_: list[InboxEvent]) -> None:
     value = encode_events(given_)
     assert (value.size is None) <= (len(given_) < FEW_EVENTS)
-    assert decode(as_stored(value)).to_pylist() == [as_row(event) for event in given_]
+    assert decode(stored_payloads(value)).to_pylist() == [as_row(event) for event in given_]
     days = [event.event_time.date() for event in given_]
     assert (value.events, value.first_day, value.last_day) == (len(given_), min(days), max(days))
 
@@ -93,7 +93,7 @@ def test_values_of_rows_joined_are_rows_again_and_stand_beside_record_batches() 
     assert (single.size, pair.size) == (None, None)
     assert many.size
     joined = StoredPayload(single.data + pair.data, None, 3)
-    rows = decode([*as_stored(many), joined])
+    rows = decode([*stored_payloads(many), joined])
     assert rows.column("customer_id").to_pylist() == [*["c32"] * FEW_EVENTS, "c1", "c2", "c2"]
 
 
@@ -101,11 +101,11 @@ def test_few_events_of_many_bytes_are_no_rows() -> None:
     value = encode_events(some(2, customer_id="x" * payload.FEW_BYTES))
     assert value.size
     assert len(value.data) < payload.FEW_BYTES, "they are compressed"
-    assert decode(as_stored(value)).num_rows == 2
+    assert decode(stored_payloads(value)).num_rows == 2
 
 
 def test_only_the_asked_columns_are_given() -> None:
-    assert decode(as_stored(encode_events(some(40))), ["metric"]).column_names == [
+    assert decode(stored_payloads(encode_events(some(40))), ["metric"]).column_names == [
         "metric",
         "event_time",
         "day",
@@ -117,7 +117,7 @@ def test_days_are_those_of_utc() -> None:
     for count in (1, 100):
         value = encode_events(some(count, event_time=east))
         assert (value.first_day, value.last_day) == (date(2026, 1, 1), date(2026, 1, 1))
-        assert set(decode(as_stored(value))["day"].to_pylist()) == {date(2026, 1, 1)}
+        assert set(decode(stored_payloads(value))["day"].to_pylist()) == {date(2026, 1, 1)}
 
 
 def test_the_keys_of_all_events_are_beside_the_value() -> None:

@@ -29,9 +29,9 @@ from tests.finops.lake.events import (
     ALWAYS,
     NOON,
     Event,
-    by,
+    quantity_by,
     flush,
-    forget,
+    delete_usage,
     push,
     run_query,
     store,
@@ -71,7 +71,7 @@ events = st.builds(
 def test_events_split_over_segments_and_inbox_add_up_as_python_adds_them(
     cast: Cast, split: list[tuple[Event, int]]
 ) -> None:
-    forget(cast.account)
+    delete_usage(cast.account)
     every = [event for event, _ in split]
     for _, month in itertools.groupby(
         _stored_events(split), key=lambda event: (event.day.year, event.day.month)
@@ -80,14 +80,14 @@ def test_events_split_over_segments_and_inbox_add_up_as_python_adds_them(
     push(cast.account, [event for event, place in split if place >= 2])
     keys = sorted({key for event in every for key in event.dimensions})
 
-    assert by(cast.account, "customer_id") == sum_by_key(
+    assert quantity_by(cast.account, "customer_id") == sum_by_key(
         (event.customer_id, event.quantity) for event in every
     )
-    assert by(cast.account, "unit") == sum_by_key((event.unit, event.quantity) for event in every)
-    assert by(cast.account, "day") == sum_by_key((event.day, event.quantity) for event in every)
-    assert by(cast.account, "event_time") == sum_by_key((event.event_time, event.quantity) for event in every)
+    assert quantity_by(cast.account, "unit") == sum_by_key((event.unit, event.quantity) for event in every)
+    assert quantity_by(cast.account, "day") == sum_by_key((event.day, event.quantity) for event in every)
+    assert quantity_by(cast.account, "event_time") == sum_by_key((event.event_time, event.quantity) for event in every)
     for key in keys:
-        assert by(cast.account, schema.dimension_column(key), *keys) == sum_by_key(
+        assert quantity_by(cast.account, schema.dimension_column(key), *keys) == sum_by_key(
             (event.dimensions.get(key), event.quantity) for event in every
         )
     assert queries.dimension_keys(cast.account) == keys
@@ -107,7 +107,7 @@ def _stored_events(split: list[tuple[Event, int]]) -> list[Event]:
 @given(found=st.lists(st.tuples(texts.filter(bool), texts), min_size=1, max_size=5))
 @example(found=[("0", "zero"), ("-1", '"'), ("NULL", "NULL"), (",", "\r\n"), ("\\.", "\\.")])
 def test_any_text_comes_back_from_the_inbox_as_it_was(cast: Cast, found: list[tuple[str, str]]) -> None:
-    forget(cast.account)
+    delete_usage(cast.account)
     push(
         cast.account,
         [
@@ -165,16 +165,16 @@ def test_a_day_is_that_of_utc(cast: Cast, waiting: bool) -> None:
     add_events: Any = push if waiting else store
     add_events(cast.account, [Event(Decimal(1), datetime(2026, 1, 2, 8, 59, 59, 999999, tzinfo=east))])
     add_events(cast.account, [Event(Decimal(2), datetime(2026, 1, 2, 9, tzinfo=east))])
-    assert by(cast.account, "day") == {date(2026, 1, 1): 1, date(2026, 1, 2): 2}
-    assert by(cast.account, "day", days=(date(2026, 1, 2), date(2026, 1, 2))) == {date(2026, 1, 2): 2}
-    assert by(cast.account, "day", days=(date(2026, 1, 1), date(2026, 1, 1))) == {date(2026, 1, 1): 1}
+    assert quantity_by(cast.account, "day") == {date(2026, 1, 1): 1, date(2026, 1, 2): 2}
+    assert quantity_by(cast.account, "day", days=(date(2026, 1, 2), date(2026, 1, 2))) == {date(2026, 1, 2): 2}
+    assert quantity_by(cast.account, "day", days=(date(2026, 1, 1), date(2026, 1, 1))) == {date(2026, 1, 1): 1}
 
 
 def test_the_first_and_the_last_moment_there_are_can_wait(cast: Cast) -> None:
     first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     push(cast.account, [Event(ALMOST, first), Event(-ALMOST, last), Event(ONE, last)])
-    assert by(cast.account, "event_time") == {first: ALMOST, last: ONE - ALMOST}
-    assert by(cast.account, "day", days=(date.max, date.max)) == {date.max: ONE - ALMOST}
+    assert quantity_by(cast.account, "event_time") == {first: ALMOST, last: ONE - ALMOST}
+    assert quantity_by(cast.account, "day", days=(date.max, date.max)) == {date.max: ONE - ALMOST}
     data_range = queries.data_range(cast.account, Kind.USAGE)
     assert data_range is not None
     assert (data_range.first_day, data_range.last_day) == ALWAYS
@@ -185,8 +185,8 @@ def test_usage_adds_up_by_dimension_beside_costs_of_the_same_source_number(cast:
     pro = {"Plan": "pro"}
     store(cast.account, [Event(ONE, dimensions=pro), Event(Decimal(2), dimensions={"plan": "free"})])
     push(cast.account, [Event(ALMOST, dimensions=pro), Event(Decimal(3), dimensions={"plan": "pro"})])
-    assert by(cast.account, "dim:^plan", "Plan") == {"pro": schema.QUANTITY_LIMIT, None: 5}
-    assert by(cast.account, "dim:plan", "plan") == {"pro": 3, "free": 2, None: schema.QUANTITY_LIMIT}
+    assert quantity_by(cast.account, "dim:^plan", "Plan") == {"pro": schema.QUANTITY_LIMIT, None: 5}
+    assert quantity_by(cast.account, "dim:plan", "plan") == {"pro": 3, "free": 2, None: schema.QUANTITY_LIMIT}
     assert queries.dimension_keys(cast.account) == ["Plan", "plan"]
 
 
@@ -205,14 +205,14 @@ def test_a_thousand_dimensions_wait_and_are_asked_together(cast: Cast) -> None:
 @pytest.mark.parametrize("key", ["a\x00b", "\ud800"], ids=["nul", "surrogate"])
 def test_a_key_that_no_event_can_have_is_null(cast: Cast, key: str) -> None:
     push(cast.account, [Event(Decimal(3))])
-    assert by(cast.account, schema.dimension_column(key), key) == {None: 3}
+    assert quantity_by(cast.account, schema.dimension_column(key), key) == {None: 3}
 
 
 def test_an_account_sees_its_own_waiting_events_only(cast: Cast) -> None:
     push(cast.account, [Event(Decimal(1), dimensions={"mine": "x"})])
     push(cast.other_account, [Event(Decimal(2), dimensions={"theirs": "x"})])
-    assert by(cast.account, "customer_id") == {"c-1": 1}
-    assert by(cast.other_account, "customer_id") == {"c-1": 2}
+    assert quantity_by(cast.account, "customer_id") == {"c-1": 1}
+    assert quantity_by(cast.other_account, "customer_id") == {"c-1": 2}
     assert queries.dimension_keys(cast.account) == ["mine"]
     data_range = queries.data_range(cast.account, Kind.USAGE)
     assert data_range is not None
@@ -246,7 +246,7 @@ def test_segments_and_inbox_are_one_statement(cast: Cast) -> None:
     store(cast.account, [Event()])
     push(cast.account, [Event()])
     with CaptureQueriesContext(connection) as statements:
-        assert by(cast.account, "metric") == {"calls": 2}
+        assert quantity_by(cast.account, "metric") == {"calls": 2}
     assert len(statements) == 1
 
 
@@ -267,7 +267,7 @@ def test_a_sum_with_more_digits_than_there_are_is_refused_and_not_wrapped(cast: 
     )
     for column in ("customer_id", "metric"):
         with pytest.raises(engine.LakeTooLarge, match="The total is too large"):
-            by(cast.account, column)
+            quantity_by(cast.account, column)
 
 
 @pytest.mark.parametrize("quantity", [schema.QUANTITY_LIMIT, -schema.QUANTITY_LIMIT], ids=["high", "low"])
@@ -279,7 +279,7 @@ def test_a_segment_takes_no_quantity_with_which_sums_could_overflow(cast: Cast, 
 def test_a_segment_joins_its_month_and_retires_nothing(cast: Cast) -> None:
     store(cast.account, [Event(Decimal(1))])
     store(cast.account, [Event(Decimal(2))])
-    assert by(cast.account, "metric") == {"calls": 3}
+    assert quantity_by(cast.account, "metric") == {"calls": 3}
     assert LakeSegment.objects.unscoped().filter(account=cast.account, retired_at=None).count() == 2
 
 
@@ -296,10 +296,10 @@ def test_with_a_source_what_waits_of_it_goes_too(cast: Cast) -> None:
         push(cast.account, [Event(Decimal(quantity))], source_id=source_id)
     push(cast.other_account, [Event(Decimal(100))], source_id=1)
     segments.retire_source(account=cast.account, kind=Kind.COST, source_id=1)
-    assert by(cast.account, "source") == {"1": 2, "2": 20}
+    assert quantity_by(cast.account, "source") == {"1": 2, "2": 20}
     segments.retire_source(account=cast.account, kind=Kind.USAGE, source_id=1)
-    assert by(cast.account, "source") == {"2": 20}
-    assert by(cast.other_account, "source") == {"1": 100}
+    assert quantity_by(cast.account, "source") == {"2": 20}
+    assert quantity_by(cast.other_account, "source") == {"1": 100}
 
 
 def test_with_an_account_what_waits_of_it_goes_too(cast: Cast) -> None:
@@ -315,9 +315,9 @@ def test_an_addition_that_is_rolled_back_never_counts(cast: Cast) -> None:
     push(cast.account, [Event(Decimal(5))])
     with transaction.atomic():
         assert flush(cast.account) == 1
-        assert by(cast.account, "metric") == {"calls": 5}
+        assert quantity_by(cast.account, "metric") == {"calls": 5}
         transaction.set_rollback(True)
-    assert by(cast.account, "metric") == {"calls": 5}
+    assert quantity_by(cast.account, "metric") == {"calls": 5}
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM lake_usageinbox")
         assert cursor.fetchone() == (1,)
@@ -331,7 +331,7 @@ def test_after_an_unreadable_file_manifest_and_inbox_are_read_again_together(cas
     take_snapshot = snapshot.take
     reads = []
 
-    def moved_meanwhile(*args: Any, **options: Any) -> Any:
+    def move_after_snapshot(*args: Any, **options: Any) -> Any:
         answer = take_snapshot(*args, **options)
         reads.append(answer)
         if len(reads) == 1:
@@ -344,15 +344,15 @@ def test_after_an_unreadable_file_manifest_and_inbox_are_read_again_together(cas
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(snapshot, "take", moved_meanwhile)
-        assert by(cast.account, "metric") == {"calls": 11}
+        patch.setattr(snapshot, "take", move_after_snapshot)
+        assert quantity_by(cast.account, "metric") == {"calls": 11}
     assert [(len(read.files), read.waiting is not None) for read in reads] == [(1, True), (2, False)]
 
 
 def test_no_cursor_sees_what_another_has_waiting(cast: Cast) -> None:
     """Inside the block the view exists on one cursor; the instance and its other cursors know no such table."""
     push(cast.account, [Event()])
-    by(cast.account, "metric")
+    quantity_by(cast.account, "metric")
     shared = lake_duckdb.instance().connection
     own_cursor, other = shared.cursor(), shared.cursor()
     own_cursor.register("waiting", pa.table({"n": [1]}))
@@ -375,15 +375,15 @@ def test_threads_of_two_accounts_get_their_own_waiting_events(cast: Cast) -> Non
         for factor, account in ((1, cast.account), (1_000, cast.other_account))
     }
 
-    def right(number: int) -> bool:
+    def is_right(number: int) -> bool:
         account = cast.account if number % 2 else cast.other_account
         try:
-            return by(account, "customer_id") == expected[account.pk]
+            return quantity_by(account, "customer_id") == expected[account.pk]
         finally:
             connection.close()
 
     with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(right, range(120))) == [True] * 120
+        assert list(threads.map(is_right, range(120))) == [True] * 120
 
 
 @pytest.mark.django_db(transaction=True)
@@ -424,4 +424,4 @@ def test_while_events_move_to_segments_every_answer_has_each_exactly_once(cast: 
         counts = [events // 40 for _, events in readings]
         assert readings == [(whole * count, 40 * count) for count in counts]
         assert counts == sorted(counts)
-    assert by(cast.account, "metric") == {"calls": whole * mover.result()}
+    assert quantity_by(cast.account, "metric") == {"calls": whole * mover.result()}

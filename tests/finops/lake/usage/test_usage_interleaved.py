@@ -46,7 +46,7 @@ class Ledger:
         self.random = random.Random(seed)
         self.batches: dict[uuid.UUID, int] = {}
         self.being_voided: uuid.UUID | None = None
-        self._turns = cycle([self._flush, self._merge, self._flush, self.void_one, self._tidy])
+        self._turns = cycle([self._flush, self._merge, self._flush, self.void_batch_at_random, self._tidy])
 
     def push(self) -> None:
         events = [self._event(n) for n in range(self.random.randrange(1, 6))]
@@ -57,7 +57,7 @@ class Ledger:
         keys = self.random.sample(["plan", "Plan", "region"], self.random.randrange(3))
         return Event(Decimal(number), time, f"c-{number % 2}", dimensions=dict.fromkeys(keys, "v"))
 
-    def void_one(self) -> None:
+    def void_batch_at_random(self) -> None:
         self.being_voided = self.random.choice(list(self.batches))
         first, last = ALWAYS
         void_batch(account=self.account, source_id=1, batch=self.being_voided, first_day=first, last_day=last)
@@ -77,7 +77,7 @@ class Ledger:
     def _tidy(self) -> None:
         tidy_usage(self.account)
 
-    def allowed(self) -> list[Rows]:
+    def valid_answers(self) -> list[Rows]:
         """The right answers just now: before and after a void that is under way."""
         whole = _rows(self.batches)
         if self.being_voided is None:
@@ -113,7 +113,7 @@ def test_a_question_between_any_two_steps_sees_each_event_exactly_once(cast: Cas
 
         def look(step: str) -> None:
             answer = elsewhere(lambda: rows_of(cast.account))
-            assert answer in ledger.allowed(), step
+            assert answer in ledger.valid_answers(), step
             steps.append(step)
 
         while len(steps) < INTERLEAVINGS * 0.45:
@@ -145,7 +145,7 @@ def test_what_happens_in_the_middle_of_a_question_does_not_change_its_answer(
             before = _rows(ledger.batches)
             assert rows_of(cast.account) == before
     monkeypatch.undo()
-    assert [rows_of(cast.account)] == ledger.allowed()
+    assert [rows_of(cast.account)] == ledger.valid_answers()
 
 
 def test_a_merge_that_a_void_overtakes_is_thrown_away_and_done_again(
@@ -162,7 +162,7 @@ def test_a_merge_that_a_void_overtakes_is_thrown_away_and_done_again(
 
     with another_thread() as elsewhere:
 
-        def overtaken(*args: Any, **kwargs: Any) -> Any:
+        def rewrite_and_void(*args: Any, **kwargs: Any) -> Any:
             new = rewrite(*args, **kwargs)
             if threading.get_ident() == merging and not paths:
                 paths.append(new.path)
@@ -174,7 +174,7 @@ def test_a_merge_that_a_void_overtakes_is_thrown_away_and_done_again(
                 )
             return new
 
-        monkeypatch.setattr(segment_rewriter, "rewrite", overtaken)
+        monkeypatch.setattr(segment_rewriter, "rewrite", rewrite_and_void)
         assert merge_usage(cast.account) == CompactionResult(0, 0)
     assert rows_of(cast.account) == _rows(batches)
     assert not any(file.path == paths[0] for file in storage().files())
@@ -233,7 +233,7 @@ def merge_while_merging(
     return results
 
 
-class Crowd:
+class ConcurrentWorkers:
     """Threads that push, void what was pushed by mistake, flush, merge and ask, until all is pushed."""
 
     def __init__(self, account: Account, rounds: int) -> None:
@@ -299,7 +299,7 @@ def closing(work: Callable[..., None], *arguments: Any) -> None:
 
 
 def test_all_at_once_by_many_threads_and_nothing_lost_or_doubled(cast: Cast) -> None:
-    crowd = Crowd(cast.account, INTERLEAVINGS // 20)
+    crowd = ConcurrentWorkers(cast.account, INTERLEAVINGS // 20)
     crowd.work()
     crowd.void()
     whole = _rows(dict.fromkeys(crowd.kept, 2))
