@@ -51,7 +51,7 @@ def test_a_member_sees_the_glossary_and_cannot_change_it(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "expected_message"),
     [
         ("no colon here", "use the format term: meaning."),
         ("a: b\nA: c", "is given twice"),
@@ -59,13 +59,13 @@ def test_a_member_sees_the_glossary_and_cannot_change_it(cast: Cast) -> None:
         ("\n".join(f"t{place}: m" for place in range(MAX_TERMS + 1)), "51 terms; the maximum is 50"),
     ],
 )
-def test_a_bad_line_is_said_and_nothing_changes(cast: Cast, text: str, says: str) -> None:
+def test_a_bad_line_is_said_and_nothing_changes(cast: Cast, text: str, expected_message: str) -> None:
     replace_glossary(account=cast.account, actor=cast.actor, terms=[("seat", "a paid user")])
 
     answer = signed_in(cast.owner).post(URL, {"terms": text})
 
     assert answer.status_code == 422
-    assert says in answer.content.decode()
+    assert expected_message in answer.content.decode()
     assert terms_of(cast) == {"seat": "a paid user"}
 
 

@@ -257,12 +257,12 @@ def test_any_arguments_of_a_registered_tool_get_a_proper_answer(
 
     @settings_for_tools()
     @given(
-        given_arguments=st.dictionaries(fields, words | st.lists(words, max_size=2) | anything, max_size=4)
+        call_arguments=st.dictionaries(fields, words | st.lists(words, max_size=2) | anything, max_size=4)
     )
-    def ask(given_arguments: dict[str, Any]) -> None:
+    def ask(call_arguments: dict[str, Any]) -> None:
         body = encode(
             {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-             "params": {"name": tool.name, "arguments": given_arguments}}
+             "params": {"name": tool.name, "arguments": call_arguments}}
         )  # fmt: skip
         request = RequestFactory().post(
             PATH, body, content_type="application/json", HTTP_AUTHORIZATION=f"Bearer {unlimited_key}"
@@ -287,10 +287,10 @@ def test_any_arguments_of_a_prompt_and_any_completion_get_a_proper_answer(
     some = st.dictionaries(takes, texts | anything, max_size=4)
 
     @settings_for_tools()
-    @given(given_arguments=some, argument=takes | anything, typed=texts | anything, context=some | anything)
-    def ask(given_arguments: dict[str, Any], argument: Any, typed: Any, context: Any) -> None:
+    @given(call_arguments=some, argument=takes | anything, typed=texts | anything, context=some | anything)
+    def ask(call_arguments: dict[str, Any], argument: Any, typed: Any, context: Any) -> None:
         request_params = {
-            "prompts/get": {"name": prompt.name, "arguments": given_arguments},
+            "prompts/get": {"name": prompt.name, "arguments": call_arguments},
             "completion/complete": {
                 "ref": {"type": "ref/prompt", "name": prompt.name},
                 "argument": {"name": argument, "value": typed},

@@ -63,16 +63,16 @@ def test_it_calls_a_tool_with_arguments_typed_as_text(inspector: Inspector, era:
 
 @requirement("clients:inspector")
 @pytest.mark.parametrize(
-    ("tool", "says"),
+    ("tool", "message"),
     [("querySpend", "'servise' does not exist. Nearest: service"), ("querySpent", "not found on server")],
 )
-def test_it_ends_with_an_error_where_a_call_is_refused(inspector: Inspector, tool: str, says: str) -> None:
+def test_it_ends_with_an_error_where_a_call_is_refused(inspector: Inspector, tool: str, message: str) -> None:
     arguments = ["--tool-name", tool, "--tool-args-json", '{"group_by": ["servise"]}']
 
     result = inspector.run(*inspector.key, "--method", "tools/call", *arguments)
 
     assert result.returncode == TOOL_ERROR
-    assert says in result.stdout + result.stderr
+    assert message in result.stdout + result.stderr
 
 
 @requirement("clients:inspector", "prompts:list", "prompts:get")

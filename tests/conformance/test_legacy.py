@@ -30,11 +30,11 @@ def test_initialize_echoes_a_version_that_we_speak(mcp_client: McpClient, revisi
 
 
 @requirement("legacy:initialize")
-@pytest.mark.parametrize("asked", ["2024-11-05", "2026-07-28", "2099-01-01", ""])
+@pytest.mark.parametrize("version", ["2024-11-05", "2026-07-28", "2099-01-01", ""])
 def test_initialize_offers_the_newest_legacy_version_instead_of_one_that_we_do_not_speak(
-    mcp_client: McpClient, asked: str
+    mcp_client: McpClient, version: str
 ) -> None:
-    assert mcp_client.result("initialize", initialize_params(asked), revision="2025-11-25")["protocolVersion"] == "2025-11-25"
+    assert mcp_client.result("initialize", initialize_params(version), revision="2025-11-25")["protocolVersion"] == "2025-11-25"
 
 
 @requirement("legacy:initialize")

@@ -72,7 +72,7 @@ def test_a_cursor_that_was_never_given_out_is_refused(mcp_client: McpClient, rev
 @requirement("tools:unknown")
 @each_revision
 @pytest.mark.parametrize(
-    ("params", "says"),
+    ("params", "expected_message"),
     [
         ({"name": "ecco"}, "Unknown tool: ecco. Nearest: echo"),
         ({"name": "zzz"}, "Unknown tool: zzz. tools/list has them all."),
@@ -82,12 +82,12 @@ def test_a_cursor_that_was_never_given_out_is_refused(mcp_client: McpClient, rev
     ],
 )
 def test_an_unknown_tool_or_a_malformed_call_is_refused(
-    mcp_client: McpClient, revision: str, params: dict[str, Any], says: str
+    mcp_client: McpClient, revision: str, params: dict[str, Any], expected_message: str
 ) -> None:
     error = mcp_client.error("tools/call", params, revision=revision)
 
     assert error["code"] == -32602
-    assert says in error["message"]
+    assert expected_message in error["message"]
 
 
 @requirement("tools:answer", "tools:output-schema")
@@ -142,7 +142,7 @@ def test_a_prompt_is_rendered_with_its_arguments(mcp_client: McpClient, revision
 @requirement("prompts:get")
 @each_revision
 @pytest.mark.parametrize(
-    ("params", "says"),
+    ("params", "expected_message"),
     [
         ({"name": "weakly"}, "Unknown prompt: weakly. Nearest: weekly. prompts/list has them all."),
         ({"name": "weekly"}, "weekly needs team."),
@@ -162,12 +162,12 @@ def test_a_prompt_is_rendered_with_its_arguments(mcp_client: McpClient, revision
     ],
 )
 def test_an_unknown_prompt_or_argument_is_refused(
-    mcp_client: McpClient, revision: str, params: dict[str, Any], says: str
+    mcp_client: McpClient, revision: str, params: dict[str, Any], expected_message: str
 ) -> None:
     error = mcp_client.error("prompts/get", params, revision=revision)
 
     assert error["code"] == -32602
-    assert says in error["message"]
+    assert expected_message in error["message"]
 
 
 def completion(
@@ -219,7 +219,7 @@ def test_where_nothing_is_known_nothing_is_suggested(mcp_client: McpClient, argu
 @requirement("completion:complete")
 @each_revision
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "expected_message"),
     [
         ({"ref": {"type": "ref/prompt", "name": "weakly"}}, "Unknown prompt: weakly. Nearest: weekly."),
         ({"ref": {"type": "ref/prompt"}}, "params.ref.name must be a string."),
@@ -235,7 +235,7 @@ def test_where_nothing_is_known_nothing_is_suggested(mcp_client: McpClient, argu
     ],
 )
 def test_a_malformed_completion_is_refused(
-    mcp_client: McpClient, revision: str, changes: dict[str, Any], says: str
+    mcp_client: McpClient, revision: str, changes: dict[str, Any], expected_message: str
 ) -> None:
     params = {
         "ref": {"type": "ref/prompt", "name": "weekly"},
@@ -246,7 +246,7 @@ def test_a_malformed_completion_is_refused(
     error = mcp_client.error("completion/complete", params, revision=revision)
 
     assert error["code"] == -32602
-    assert says in error["message"]
+    assert expected_message in error["message"]
 
 
 @requirement("methods:capabilities", "prompts:list", "prompts:get")

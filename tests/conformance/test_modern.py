@@ -101,9 +101,9 @@ def test_an_unsupported_version_is_told_what_is_supported(mcp_client: McpClient)
 
 
 @requirement("modern:method-header")
-@pytest.mark.parametrize("given", [None, "tools/call", "TOOLS/LIST", ""])
-def test_the_method_header_equals_the_method(mcp_client: McpClient, given: str | None) -> None:
-    sent = {"mcp-protocol-version": schemas.MODERN} | ({} if given is None else {"mcp-method": given})
+@pytest.mark.parametrize("header", [None, "tools/call", "TOOLS/LIST", ""])
+def test_the_method_header_equals_the_method(mcp_client: McpClient, header: str | None) -> None:
+    sent = {"mcp-protocol-version": schemas.MODERN} | ({} if header is None else {"mcp-method": header})
 
     assert error_of(mcp_client, "tools/list", {"_meta": META}, sent) == (400, -32020)
 
@@ -113,11 +113,11 @@ def test_the_method_header_equals_the_method(mcp_client: McpClient, given: str |
     ("method", "field", "value"),
     [("tools/call", "name", "echo"), ("prompts/get", "name", "weekly"), ("resources/read", "uri", "x:y")],
 )
-@pytest.mark.parametrize("given", [None, "other", "ECHO", "echo,echo"])
+@pytest.mark.parametrize("header", [None, "other", "ECHO", "echo,echo"])
 def test_the_name_header_equals_the_name(
-    mcp_client: McpClient, method: str, field: str, value: str, given: str | None
+    mcp_client: McpClient, method: str, field: str, value: str, header: str | None
 ) -> None:
-    sent = headers(method) | ({} if given is None else {"mcp-name": given})
+    sent = headers(method) | ({} if header is None else {"mcp-name": header})
 
     assert error_of(mcp_client, method, {"_meta": META, field: value}, sent) == (400, -32020)
 

@@ -60,13 +60,13 @@ def follow(url: str) -> None:
 # The TypeScript client
 
 
-def typescript(server: LiveServer, home: Path, answers: list[dict[str, str]], **asked: Any) -> dict[str, Any]:
+def typescript(server: LiveServer, home: Path, answers: list[dict[str, str]], **params: Any) -> dict[str, Any]:
     """What it says at its end; each time it asks for consent, the next of `answers` is given."""
     person, report = Person("member@example.com"), dict[str, Any]()
     with running(home, node.TYPESCRIPT.with_name("typescript-oauth.mjs")) as process:
         assert process.stdin
         assert process.stdout
-        process.stdin.write(json.dumps({"url": server.mcp_url, "calls": [], **asked}) + "\n")
+        process.stdin.write(json.dumps({"url": server.mcp_url, "calls": [], **params}) + "\n")
         process.stdin.flush()
         for line in lines_of(process):
             assert line.startswith("{"), line + process.stdout.read()

@@ -30,11 +30,11 @@ EXAMPLES = [
 pytestmark = pytest.mark.xdist_group("mcp-clients")
 
 
-def completion_of(prompt: str, argument: str, typed: str, **given: str) -> dict[str, Any]:
+def completion_of(prompt: str, argument: str, typed: str, **options: str) -> dict[str, Any]:
     return {
         "ref": {"type": "ref/prompt", "name": prompt},
         "argument": {"name": argument, "value": typed},
-        "context": {"arguments": given},
+        "context": {"arguments": options},
     }
 
 

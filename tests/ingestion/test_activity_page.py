@@ -187,11 +187,11 @@ def test_a_viewer_sees_no_button_and_gets_403(cast: Cast) -> None:
     assert stored_events(cast.account) == 1
 
 
-@pytest.mark.parametrize("asked", ["", "nonsense", "00000000-0000-4000-8000-000000000000"])
-def test_an_unknown_batch_is_not_found(cast: Cast, asked: str) -> None:
+@pytest.mark.parametrize("batch_id", ["", "nonsense", "00000000-0000-4000-8000-000000000000"])
+def test_an_unknown_batch_is_not_found(cast: Cast, batch_id: str) -> None:
     push_client = create_push_client(cast)
 
-    assert signed_in(cast.member).post(f"{push_client.page}batches/void/", {"batch": asked}).status_code == 404
+    assert signed_in(cast.member).post(f"{push_client.page}batches/void/", {"batch": batch_id}).status_code == 404
 
 
 def test_the_batch_of_another_source_or_account_is_not_found(cast: Cast) -> None:

@@ -35,10 +35,10 @@ def batch_ids() -> list[str]:
     return [str(row.id) for row in UsageBatch.objects.unscoped().order_by("received_at")]
 
 
-@each("said", ["?dry_run=true", "?dry_run=True", "?dry_run=1"])
-def test_a_dry_run_is_answered_alike_and_stores_nothing(cast: Cast, push_client: PushClient, said: str) -> None:
+@each("flag", ["?dry_run=true", "?dry_run=True", "?dry_run=1"])
+def test_a_dry_run_is_answered_alike_and_stores_nothing(cast: Cast, push_client: PushClient, flag: str) -> None:
     batch = [event(event_id="a", customer_name="A"), event(quantity="x"), event(event_id="a")]
-    dry = push_client.push(*batch, path=said)
+    dry = push_client.push(*batch, path=flag)
     rows = (inbox(), batch_ids(), event_id_rows(), metered_events_by_month(cast.account))
     with account_scope(cast.account):
         row_count = Customer.objects.count() + UsageMetric.objects.count()
@@ -51,16 +51,16 @@ def test_a_dry_run_is_answered_alike_and_stores_nothing(cast: Cast, push_client:
     assert (rows, row_count) == (([], [], 0, {}), 0)
 
 
-@each("said", ["?dry_run=false", "?dry_run=0", "?other=1"])
-def test_without_a_yes_it_is_no_dry_run(push_client: PushClient, said: str) -> None:
-    push_client.push(event(), path=said)
+@each("flag", ["?dry_run=false", "?dry_run=0", "?other=1"])
+def test_without_a_yes_it_is_no_dry_run(push_client: PushClient, flag: str) -> None:
+    push_client.push(event(), path=flag)
 
     assert len(inbox()) == 1
 
 
-@each("said", ["?dry_run=yes", "?dry_run=", "?dry_run"])
-def test_a_doubtful_dry_run_is_refused_and_not_stored(push_client: PushClient, said: str) -> None:
-    answer = push_client.push(event(), path=said)
+@each("flag", ["?dry_run=yes", "?dry_run=", "?dry_run"])
+def test_a_doubtful_dry_run_is_refused_and_not_stored(push_client: PushClient, flag: str) -> None:
+    answer = push_client.push(event(), path=flag)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_parameter")
     assert inbox() == []

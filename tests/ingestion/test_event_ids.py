@@ -231,12 +231,12 @@ def test_ids_of_a_source_that_is_deleted_may_come_again_by_another(cast: Cast, p
     assert len(inbox()) == 1 + 2 + 2
 
 
-@each(("known", "statements"), [(False, 1), (True, 3)], ids=["new", "known"])
+@each(("is_duplicate", "statements"), [(False, 1), (True, 3)], ids=["new", "duplicate"])
 def test_new_ids_are_part_of_one_statement_and_known_ones_cost_two_more(
-    push_client: PushClient, known: bool, statements: int
+    push_client: PushClient, is_duplicate: bool, statements: int
 ) -> None:
     events = [event(event_id=str(number)) for number in range(1_000)]
-    if known:
+    if is_duplicate:
         push_client.push(*events[:10])
 
     with CaptureQueriesContext(connection) as queries:

@@ -36,8 +36,8 @@ def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
     push_client, store = create_push_client(cast), chunks.store_chunk
     job = send(push_client, CONTENT, cast)
 
-    def then_cancel(**given: Any) -> None:
-        store(**given)
+    def then_cancel(**options: Any) -> None:
+        store(**options)
         cancel(job, cast)
 
     with monkeypatch.context() as patched:

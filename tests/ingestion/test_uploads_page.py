@@ -138,14 +138,14 @@ WRONG_HEADERS = {
 }
 
 
-@pytest.mark.parametrize(("content", "said"), WRONG_HEADERS.values(), ids=WRONG_HEADERS.keys())
-def test_a_header_that_cannot_work_is_refused_at_once(cast: Cast, content: bytes, said: str) -> None:
+@pytest.mark.parametrize(("content", "message"), WRONG_HEADERS.values(), ids=WRONG_HEADERS.keys())
+def test_a_header_that_cannot_work_is_refused_at_once(cast: Cast, content: bytes, message: str) -> None:
     push_client, client = create_push_client(cast), signed_in(cast.member)
     before = set(upload_files.folder().iterdir())
 
     answer = client.post(f"{push_client.page}upload/", {"upload": SimpleUploadedFile("past.csv", content)})
 
-    assert said in text_of(answer, status=422)
+    assert message in text_of(answer, status=422)
     assert not UsageUpload.objects.unscoped().exists()
     assert set(upload_files.folder().iterdir()) == before
 

@@ -146,7 +146,7 @@ def test_it_begins_with_a_metric_that_adds_up(acme_usage: Cast) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         (
             {"metric": "request"},
@@ -163,11 +163,11 @@ def test_it_begins_with_a_metric_that_adds_up(acme_usage: Cast) -> None:
     ],
     ids=["metric", "granularity", "group", "two-periods", "nul-customer", "nul-value"],
 )
-def test_a_bad_question_says_what_to_mend(acme_usage: Cast, query: dict[str, str], said: str) -> None:
+def test_a_bad_question_says_what_to_mend(acme_usage: Cast, query: dict[str, str], message: str) -> None:
     answer = get(acme_usage, query)
 
     assert answer.status_code == 400
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
 
 
 def test_suggestions_are_customers_and_values_that_hold_the_text(acme_usage: Cast) -> None:

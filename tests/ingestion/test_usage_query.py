@@ -59,7 +59,7 @@ def test_a_filter_on_the_customer_is_the_customers_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "said"),
+    ("params", "message"),
     [
         ({"top": ["51"]}, "top: Expected `int` <= 50"),
         ({"period": ["soon"]}, "period: 'soon' does not exist. Valid: "),
@@ -72,10 +72,10 @@ def test_a_filter_on_the_customer_is_the_customers_asked_for() -> None:
     ],
     ids=["top", "period", "date", "repeated", "many"],
 )
-def test_a_parameter_that_cannot_be_read_is_named(params: dict[str, list[str]], said: str | None) -> None:
-    if said is None:
+def test_a_parameter_that_cannot_be_read_is_named(params: dict[str, list[str]], message: str | None) -> None:
+    if message is None:
         assert UsageQuery.from_params(params).customers == ["x"]
         return
     with pytest.raises(UserError) as error:
         UsageQuery.from_params(params)
-    assert error.value.message.startswith(said)
+    assert error.value.message.startswith(message)

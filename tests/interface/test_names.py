@@ -40,10 +40,10 @@ def test_every_variable_of_the_environment_is_as_recorded(monkeypatch: pytest.Mo
     read = environ.Env.get_value
 
     def record_value(
-        env: environ.Env, var: str, cast: Any = None, default: Any = environ.Env.NOTSET, **rest: Any
+        env: environ.Env, var: str, cast: Any = None, default: Any = environ.Env.NOTSET, **options: Any
     ) -> Any:
         defaults[var] = _default(var, default)
-        return read(env, var, cast, default, **rest)
+        return read(env, var, cast, default, **options)
 
     monkeypatch.setattr(environ.Env, "get_value", record_value)
     runpy.run_path(str(ROOT / "finops" / "settings.py"))

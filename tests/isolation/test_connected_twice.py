@@ -92,8 +92,8 @@ def call(token: str, name: str, arguments: dict[str, Any], path: str = "/api/mcp
     return answer.content.decode()
 
 
-def account_of(said: str) -> str:
-    return str(json.loads(said)["result"]["structuredContent"]["account"]["slug"])
+def account_of(message: str) -> str:
+    return str(json.loads(message)["result"]["structuredContent"]["account"]["slug"])
 
 
 def cursors_of(token: str) -> Iterator[str]:

@@ -70,7 +70,7 @@ def test_null_leaves_an_optional_argument_out(field: str) -> None:
 
 @requirement("tools:arguments")
 @pytest.mark.parametrize(
-    ("field", "given", "says"),
+    ("field", "given", "expected_message"),
     [
         ("top", "ten", 'top: "ten" is not a whole number. It is at least 1 and at most 50.'),
         ("top", 2.5, "top: 2.5 is not a whole number. It is at least 1 and at most 50."),
@@ -111,8 +111,8 @@ def test_null_leaves_an_optional_argument_out(field: str) -> None:
         ("labels", {"a": [1, 2]}, "labels.a: [1,2] is not a text."),
     ],
 )
-def test_what_is_wrong_is_named_with_its_value_and_the_repair(field: str, given: Any, says: str) -> None:
-    assert refusal(**{field: given}) == says
+def test_what_is_wrong_is_named_with_its_value_and_the_repair(field: str, given: Any, expected_message: str) -> None:
+    assert refusal(**{field: given}) == expected_message
 
 
 @requirement("tools:arguments")

@@ -107,7 +107,7 @@ def test_more_values_than_asked_for_are_summed_in_other(mcp_client: McpClient) -
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
+    ("tool", "arguments", "message"),
     [
         ("queryCostTag", {"cost_tag": "enviroment"}, "Nearest: 'environment'. Use listCostTags."),
         ("listCostTags", {"cost_tag": "enviroment"}, "Nearest: 'environment'. Use listCostTags."),
@@ -122,9 +122,9 @@ def test_more_values_than_asked_for_are_summed_in_other(mcp_client: McpClient) -
     ids=["cost tag", "listed", "by", "spend", "cursor"],
 )
 def test_what_is_not_known_names_the_nearest(
-    mcp_client: McpClient, tool: str, arguments: dict[str, Any], said: str
+    mcp_client: McpClient, tool: str, arguments: dict[str, Any], message: str
 ) -> None:
-    assert said in mcp_client.problem(tool, **arguments)
+    assert message in mcp_client.problem(tool, **arguments)
 
 
 def test_other_tools_take_a_cost_tag_as_a_dimension(mcp_client: McpClient) -> None:

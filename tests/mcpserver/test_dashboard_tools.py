@@ -111,7 +111,7 @@ def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: McpCl
 
 
 @pytest.mark.parametrize(
-    ("bad", "says"),
+    ("bad", "expected_message"),
     [
         ({"type": "spend_bye"}, "widgets[0].type: 'spend_bye' does not exist. Nearest: spend_by"),
         (
@@ -127,8 +127,8 @@ def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: McpCl
     ],
     ids=["type", "field", "nearest field", "period", "dimension", "budget", "required", "widget field"],
 )
-def test_an_error_says_what_to_mend(cast: Cast, writer: McpClient, bad: dict[str, Any], says: str) -> None:
-    assert says in writer.problem("create_dashboard", name="Bad", widgets=[bad])
+def test_an_error_says_what_to_mend(cast: Cast, writer: McpClient, bad: dict[str, Any], expected_message: str) -> None:
+    assert expected_message in writer.problem("create_dashboard", name="Bad", widgets=[bad])
     assert shared_names(cast) == []
 
 

@@ -113,7 +113,7 @@ def test_billed_cost_by_purchase_type_says_where_commitments_show(mcp_client: Mc
 
 
 @pytest.mark.parametrize(
-    ("said", "period"),
+    ("message", "period"),
     [
         ("this_month", "month_to_date"),
         ("Current quarter", "quarter_to_date"),
@@ -123,9 +123,9 @@ def test_billed_cost_by_purchase_type_says_where_commitments_show(mcp_client: Mc
         ("last_quarter", "last_quarter"),
     ],
 )
-def test_a_period_in_other_words_is_taken_as_the_one_it_means(mcp_client: McpClient, said: str, period: str) -> None:
+def test_a_period_in_other_words_is_taken_as_the_one_it_means(mcp_client: McpClient, message: str, period: str) -> None:
     for tool in ("querySpend", "getCommitmentUtilization"):
-        answer = mcp_client.ask(tool, period=said)
+        answer = mcp_client.ask(tool, period=message)
         assert answer["period"] == mcp_client.ask(tool, period=period)["period"] | {
             "name": answer["period"]["name"]
         }

@@ -82,7 +82,7 @@ def test_nothing_is_registered_after_the_start() -> None:
 
 @requirement("tools:names", "tools:schemas", "tools:annotations")
 @pytest.mark.parametrize(
-    ("handler", "changes", "says"),
+    ("handler", "changes", "message"),
     [
         (plain, {"name": "has space"}, "a name is 1 to 64 of"),
         (plain, {"name": "n" * 65}, "a name is 1 to 64 of"),
@@ -96,18 +96,18 @@ def test_nothing_is_registered_after_the_start() -> None:
     ],
 )
 def test_a_tool_that_is_wrong_in_itself_fails_at_the_start(
-    handler: Callable[..., msgspec.Struct], changes: dict[str, Any], says: str
+    handler: Callable[..., msgspec.Struct], changes: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(RegistryError, match=says):
+    with pytest.raises(RegistryError, match=message):
         register(ToolRegistry(), handler, **changes)
 
 
 @requirement("tools:schemas")
-@pytest.mark.parametrize(("handler", "says"), [(recursive, "contains itself"), (no_object, "is no object")])
+@pytest.mark.parametrize(("handler", "message"), [(recursive, "contains itself"), (no_object, "is no object")])
 def test_a_type_without_a_plain_schema_fails_at_the_start(
-    handler: Callable[..., msgspec.Struct], says: str
+    handler: Callable[..., msgspec.Struct], message: str
 ) -> None:
-    with pytest.raises(SchemaError, match=says):
+    with pytest.raises(SchemaError, match=message):
         register(ToolRegistry(), handler)
 
 

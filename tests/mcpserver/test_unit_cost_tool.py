@@ -134,7 +134,7 @@ def test_arguments_are_taken_kindly(mcp_client: McpClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"usage_metric": "request"}, ("usage_metric: 'request' does not exist. Nearest: 'requests'")),
         ({}, "usage_metric"),
@@ -152,8 +152,8 @@ def test_arguments_are_taken_kindly(mcp_client: McpClient) -> None:
     ids=["metric", "no metric", "long metric", "period", "mode", "argument", "dimension", "top", "customer"],
 )
 @pytest.mark.usefixtures("saas_account")
-def test_an_error_alone_says_how_to_repair_the_call(mcp_client: McpClient, arguments: dict[str, Any], said: str) -> None:
-    assert said in mcp_client.problem("queryUnitCost", **arguments)
+def test_an_error_alone_says_how_to_repair_the_call(mcp_client: McpClient, arguments: dict[str, Any], message: str) -> None:
+    assert message in mcp_client.problem("queryUnitCost", **arguments)
 
 
 def test_without_a_customer_key_the_tool_says_who_chooses_one_where(mcp_client: McpClient) -> None:

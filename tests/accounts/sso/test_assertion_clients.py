@@ -83,7 +83,7 @@ def test_others_add_and_remove_none(cast: Cast, agent: Agent, name: str, status:
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
+    ("fields", "message"),
     [
         ({"client-name": " ", "client-access": "read"}, "Enter a name."),
         ({"client-name": "Taken", "client-access": "read"}, "Another client has this name."),
@@ -91,7 +91,7 @@ def test_others_add_and_remove_none(cast: Cast, agent: Agent, name: str, status:
     ],
 )
 def test_a_wrong_client_is_refused_at_its_field(
-    cast: Cast, oidc: Server, fields: dict[str, str], says: str
+    cast: Cast, oidc: Server, fields: dict[str, str], message: str
 ) -> None:
     provider = add_oidc(cast.account, oidc, "example.com")
     add_assertion_client(provider=provider, actor=ACTOR, name="taken")
@@ -100,7 +100,7 @@ def test_a_wrong_client_is_refused_at_its_field(
     answer = client.post(f"{PROVIDER_PAGE.format(provider.pk)}clients/add/", fields)
 
     assert answer.status_code == 422
-    assert says in answer.content.decode()
+    assert message in answer.content.decode()
     assert AssertionClient.objects.count() == 1
 
 

@@ -88,7 +88,7 @@ def require_factor(cast: Cast, agent: Agent) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         (deactivate, "deactivated"),
         (make_operator, "Operators of this server sign in by password"),
@@ -100,14 +100,14 @@ def require_factor(cast: Cast, agent: Agent) -> None:
     ],
 )
 def test_whom_a_sign_in_would_not_let_in_gets_no_token(
-    cast: Cast, agent: Agent, change: Any, says: str
+    cast: Cast, agent: Agent, change: Any, message: str
 ) -> None:
     change(cast, agent)
 
     error, text = refusal(agent.show(agent.server.sign(agent.claims())))
 
     assert error == "invalid_grant"
-    assert says in text
+    assert message in text
     assert not OAuthAccessToken.objects.exists()
 
 

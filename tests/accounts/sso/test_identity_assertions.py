@@ -59,7 +59,7 @@ def test_a_member_who_signed_in_once_is_connected_without_consent(cast: Cast, oi
 
 
 @pytest.mark.parametrize(
-    ("person", "access", "claim", "asked", "granted"),
+    ("person", "access", "claim", "requested_scope", "granted_scope"),
     [
         ("member", "read_write", None, None, "mcp:read mcp:write"),
         ("admin", "read_write", "mcp:write", None, "mcp:read mcp:write"),
@@ -72,16 +72,16 @@ def test_a_member_who_signed_in_once_is_connected_without_consent(cast: Cast, oi
     ],
 )
 def test_a_token_does_what_assertion_request_client_and_role_all_allow(
-    agent: Agent, person: str, access: str, claim: str | None, asked: str | None, granted: str
+    agent: Agent, person: str, access: str, claim: str | None, requested_scope: str | None, granted_scope: str
 ) -> None:
     AssertionClient.objects.update(access=access)
 
-    answer = agent.show(agent.server.sign(agent.claims(sub=person, scope=claim)), scope=asked)
+    answer = agent.show(agent.server.sign(agent.claims(sub=person, scope=claim)), scope=requested_scope)
 
-    assert json_of(answer)["scope"] == granted
+    assert json_of(answer)["scope"] == granted_scope
     credential = authenticate_bearer(json_of(answer)["access_token"])
     assert credential is not None
-    assert credential.may_write is ("mcp:write" in granted)
+    assert credential.may_write is ("mcp:write" in granted_scope)
 
 
 NOW = 0
@@ -89,7 +89,7 @@ NOW = 0
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "says"),
+    ("changes", "error", "message"),
     [
         ({"iss": "https://other.example"}, "invalid_grant", "iss must be http"),
         ({"iss": None}, "invalid_grant", "iss must be"),
@@ -122,7 +122,7 @@ NOW = 0
     ],
 )
 def test_an_assertion_that_fails_a_check_gives_no_token(
-    agent: Agent, changes: dict[str, Any], error: str, says: str
+    agent: Agent, changes: dict[str, Any], error: str, message: str
 ) -> None:
     now = int(clock.now().timestamp())
     times = {
@@ -134,13 +134,13 @@ def test_an_assertion_that_fails_a_check_gives_no_token(
     error_code, text = refusal(agent.show(agent.server.sign(agent.claims(**{**changes, **times}))))
 
     assert error_code == error
-    assert says in text
+    assert message in text
     assert not OAuthAccessToken.objects.exists()
     assert not OAuthConnection.objects.unscoped().exists()
 
 
 @pytest.mark.parametrize(
-    ("by", "header", "says"),
+    ("by", "header", "message"),
     [
         ("nobody", {}, "signed by RSA, EC or Ed25519"),
         ("public key", {}, "signed by RSA, EC or Ed25519"),
@@ -153,14 +153,14 @@ def test_an_assertion_that_fails_a_check_gives_no_token(
     ],
 )
 def test_only_the_providers_signature_of_an_assertion_counts(
-    agent: Agent, by: str, header: dict[str, Any], says: str
+    agent: Agent, by: str, header: dict[str, Any], message: str
 ) -> None:
     assertion = agent.server.sign(agent.claims(), by, **header)
 
     error, text = refusal(agent.show(assertion))
 
     assert error == "invalid_grant"
-    assert says in text
+    assert message in text
     assert not OAuthAccessToken.objects.exists()
 
 

@@ -188,7 +188,7 @@ def require_factor(cast: Cast, provider: IdentityProvider) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         (deactivate, "deactivated"),
         (restrict_to_another_domain, "whose domain is not one of Staff"),
@@ -198,7 +198,7 @@ def require_factor(cast: Cast, provider: IdentityProvider) -> None:
     ],
 )
 def test_what_a_sign_in_would_refuse_an_assertion_does_not_pass(
-    cast: Cast, agent: Agent, change: object, says: str
+    cast: Cast, agent: Agent, change: object, message: str
 ) -> None:
     assert callable(change)
     change(cast, agent.provider)
@@ -206,7 +206,7 @@ def test_what_a_sign_in_would_refuse_an_assertion_does_not_pass(
     error, text = show(agent, "member")
 
     assert error == "invalid_grant"
-    assert says in text
+    assert message in text
     assert not OAuthAccessToken.objects.exists()
 
 
@@ -318,7 +318,7 @@ def test_a_client_of_no_account_is_in_no_accounts_audit_log(
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
+    ("fields", "message"),
     [
         ({"client-name": " "}, "Enter a name."),
         ({"client-name": "Taken"}, "Another client has this name."),
@@ -328,7 +328,7 @@ def test_a_client_of_no_account_is_in_no_accounts_audit_log(
     ],
 )
 def test_a_wrong_client_is_refused_at_its_field(
-    operator_client: Client, agent: Agent, fields: dict[str, str], says: str
+    operator_client: Client, agent: Agent, fields: dict[str, str], message: str
 ) -> None:
     AssertionClient.objects.update(name="taken")
 
@@ -337,7 +337,7 @@ def test_a_wrong_client_is_refused_at_its_field(
     )
 
     assert answer.status_code == 422
-    assert says in answer.content.decode()
+    assert message in answer.content.decode()
     assert AssertionClient.objects.count() == 1
 
 

@@ -140,7 +140,7 @@ def test_the_calls_of_another_account_are_nowhere(cast: Cast, client_for: Client
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("name=listTeams", ["3"]),
         ("credential=mcp_key:2", ["2"]),
@@ -163,7 +163,7 @@ def test_the_calls_of_another_account_are_nowhere(cast: Cast, client_for: Client
     ],
 )
 def test_the_list_filters_and_sorts_by_its_url(
-    cast: Cast, client_for: ClientFor, query: str, found: list[str]
+    cast: Cast, client_for: ClientFor, query: str, expected: list[str]
 ) -> None:
     first, second = credential_of(cast.account, number=1), credential_of(cast.account, number=2)
     wrong: dict[str, Any] = {"outcome": CallOutcome.ERROR, "problem": "It went wrong."}
@@ -193,7 +193,7 @@ def test_the_list_filters_and_sorts_by_its_url(
 
         rows = rows_of(client_for(cast.viewer), query)
 
-    assert [row["Arguments"].partition(":")[2].strip("}").partition(",")[0] for row in rows] == found
+    assert [row["Arguments"].partition(":")[2].strip("}").partition(",")[0] for row in rows] == expected
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_a_secret_across_the_edge_of_what_is_kept_is_hidden_too(cast: Cast, cut:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "kept"),
+    ("arguments", "redacted_text"),
     [
         ('{"password":"hunter2","a":1}', f'{{"password":"{HIDDEN}","a":1}}'),
         ('{"API-Key": "abc", "a": "b"}', f'{{"API-Key": "{HIDDEN}", "a": "b"}}'),
@@ -93,8 +93,8 @@ def test_a_secret_across_the_edge_of_what_is_kept_is_hidden_too(cast: Cast, cut:
         ('{"url":"postgres://me:hunter2@db/x"}', f'{{"url":"postgres://{HIDDEN}@db/x"}}'),
     ],
 )
-def test_a_field_that_is_named_as_a_secret_is_hidden(arguments: str, kept: str) -> None:
-    assert without_secrets(arguments) == kept
+def test_a_field_that_is_named_as_a_secret_is_hidden(arguments: str, redacted_text: str) -> None:
+    assert without_secrets(arguments) == redacted_text
 
 
 @pytest.mark.parametrize(

@@ -36,5 +36,5 @@ def mail_server(settings: Settings) -> Iterator[MailServer]:
 def task_arguments(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     """Arguments of the tasks that were sent to workers."""
     arguments: list[list[int]] = []
-    monkeypatch.setattr(app, "send_task", lambda name, args, **rest: arguments.append(args))
+    monkeypatch.setattr(app, "send_task", lambda name, args, **options: arguments.append(args))
     return arguments

@@ -26,14 +26,14 @@ URL = "/a/acme/alerts/"
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]{40,}")
 
 
-def html_of(client: Client, path: str = "", **asked: str) -> str:
-    answer = client.get(f"{URL}{path}", asked)
+def html_of(client: Client, path: str = "", **params: str) -> str:
+    answer = client.get(f"{URL}{path}", params)
     assert answer.status_code == 200, answer.content[:500]
     return str(answer.content.decode())
 
 
-def csv(client: Client, path: str = "", **asked: str) -> list[str]:
-    answer = client.get(f"{URL}{path}", {**asked, "format": "csv"})
+def csv(client: Client, path: str = "", **params: str) -> list[str]:
+    answer = client.get(f"{URL}{path}", {**params, "format": "csv"})
     assert answer["Content-Type"].startswith("text/csv")
     text = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
     return text.splitlines()
@@ -120,7 +120,7 @@ def test_a_channel_is_made_changed_and_deleted(acme: Account, member: Client, re
 
 
 @pytest.mark.parametrize(
-    ("kind", "target", "says"),
+    ("kind", "target", "expected_message"),
     [
         ("webhook", {"url": "https://127.0.0.1/x"}, "private"),
         ("webhook", {"url": "ftp://example.com/x"}, "https"),
@@ -132,14 +132,14 @@ def test_a_channel_is_made_changed_and_deleted(acme: Account, member: Client, re
     ids=["private", "scheme", "no url", "address", "no address", "key"],
 )
 def test_a_target_that_cannot_be_is_refused_beside_its_field(
-    acme: Account, member: Client, kind: str, target: dict[str, str], says: str
+    acme: Account, member: Client, kind: str, target: dict[str, str], expected_message: str
 ) -> None:
     answer = member.post(f"{URL}channels/new/?kind={kind}", {"name": "New", **target})
 
     page = answer.content.decode()
     assert answer.status_code == 422
     (error,) = re.findall(r'class="invalid-feedback[^>]*>(.*?)</div>', page, re.DOTALL)
-    assert says in error
+    assert expected_message in error
     assert not AlertChannel.objects.filter(name="New").exists()
 
 
@@ -180,8 +180,8 @@ def test_the_form_follows_trigger_and_scope(acme: Account, member: Client) -> No
     create_budget(acme, "Cloud")
     CostTag.objects.create(key="Unit")
 
-    def fields(**asked: str) -> set[str]:
-        page = html_of(member, "subscriptions/new/", **asked)
+    def fields(**params: str) -> set[str]:
+        page = html_of(member, "subscriptions/new/", **params)
         return set(re.findall(r'<(?:input|select)[^>]* name="(\w+)"', page)) - {"csrfmiddlewaretoken"}
 
     common = {"channel", "trigger"}
@@ -221,7 +221,7 @@ def test_a_channel_is_subscribed_paused_resumed_and_deleted(acme: Account, membe
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "expected_message"),
     [
         ({"channel": ""}, "Choose a channel."),
         ({"budget": ""}, "Choose a budget."),
@@ -237,7 +237,7 @@ def test_a_channel_is_subscribed_paused_resumed_and_deleted(acme: Account, membe
     ids=str,
 )
 def test_a_form_that_cannot_be_says_why(
-    acme: Account, member: Client, change: dict[str, str], says: str
+    acme: Account, member: Client, change: dict[str, str], expected_message: str
 ) -> None:
     ops, budget = AlertChannel.objects.get(), create_budget(acme, "Cloud")
     form: dict[str, Any] = {
@@ -250,7 +250,7 @@ def test_a_form_that_cannot_be_says_why(
 
     answer = member.post(f"{URL}subscriptions/new/", {**form, **change})
 
-    assert (answer.status_code, says in answer.content.decode()) == (422, True)
+    assert (answer.status_code, expected_message in answer.content.decode()) == (422, True)
     assert not AlertSubscription.objects.exists()
 
 

@@ -40,7 +40,7 @@ def resend(account: Account) -> str:
 
 
 @pytest.mark.parametrize(
-    ("action", "says"),
+    ("action", "message"),
     [
         (evaluate_next_week, "[]"),
         (resend, "The channel was deleted, so this delivery cannot be resent."),
@@ -48,7 +48,7 @@ def resend(account: Account) -> str:
     ids=["evaluating", "sending again"],
 )
 def test_what_sends_waits_for_a_deletion_without_holding_what_it_deletes(
-    acme: Account, action: Callable[[Account], Any], says: str
+    acme: Account, action: Callable[[Account], Any], message: str
 ) -> None:
     subscribe(acme)
     if action is resend:
@@ -63,7 +63,7 @@ def test_what_sends_waits_for_a_deletion_without_holding_what_it_deletes(
             AlertSubscription.objects.select_for_update(nowait=True).get()
             list(AlertDelivery.objects.select_for_update(nowait=True))
             services.delete_channel(channel=channel, actor=ACTOR)
-        assert sending.result() == says
+        assert sending.result() == message
     assert not AlertSubscription.objects.exists()
 
 

@@ -65,12 +65,12 @@ PAGES: dict[Callable[[Account], tuple[Model, list[str]]], tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("made", PAGES, ids=lambda made: made.__name__)
+@pytest.mark.parametrize("create_row", PAGES, ids=lambda create_row: create_row.__name__)
 def test_who_deletes_reads_which_subscriptions_go_and_so_does_the_audit_log(
-    acme: Account, cast: Cast, made: Callable[[Account], tuple[Model, list[str]]]
+    acme: Account, cast: Cast, create_row: Callable[[Account], tuple[Model, list[str]]]
 ) -> None:
-    (row, words), member = made(acme), signed_in(cast.member)
-    page, delete = (each.format(row.pk) for each in PAGES[made])
+    (row, words), member = create_row(acme), signed_in(cast.member)
+    page, delete = (each.format(row.pk) for each in PAGES[create_row])
     count = "1 alert subscription" if len(words) == 1 else f"{len(words)} alert subscriptions"
 
     assert escape(f"Also deletes {count}: ") in member.get(page).content.decode()
@@ -79,7 +79,7 @@ def test_who_deletes_reads_which_subscriptions_go_and_so_does_the_audit_log(
 
     entry = AuditEntry.objects.filter(action__endswith=".delete").get()
     assert entry.detail["alert_subscriptions"] == words
-    assert AlertSubscription.objects.count() == (1 if made is ops else 0)
+    assert AlertSubscription.objects.count() == (1 if create_row is ops else 0)
 
 
 def test_where_nothing_goes_nothing_is_said(acme: Account, cast: Cast) -> None:

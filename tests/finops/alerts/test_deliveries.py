@@ -153,7 +153,7 @@ def test_a_redirect_to_a_private_address_is_not_followed(
 
 
 @pytest.mark.parametrize(
-    ("said", "least"),
+    ("retry_after", "least"),
     [
         ("300", timedelta(minutes=5)),
         ("5", timedelta(seconds=30)),
@@ -165,8 +165,8 @@ def test_a_redirect_to_a_private_address_is_not_followed(
         ("Mon, 99 Foo 2026", timedelta(seconds=30)),
     ],
 )
-def test_retry_after_is_heeded(acme: Account, receiver: Receiver, said: str, least: timedelta) -> None:
-    receiver.answer(429, "slow down", Retry_After=said)
+def test_retry_after_is_heeded(acme: Account, receiver: Receiver, retry_after: str, least: timedelta) -> None:
+    receiver.answer(429, "slow down", Retry_After=retry_after)
     row = deliver(create_channel_to(acme, receiver))
 
     run_deliveries()

@@ -325,7 +325,7 @@ def test_a_deleted_view_takes_its_subscriptions_along_and_says_so_before(acme: A
 
 
 @pytest.mark.parametrize(
-    ("rest", "says"),
+    ("options", "expected_message"),
     [
         ({"frequency": "weekly"}, "Enter a change in percent, an amount, or both."),
         ({"frequency": "weekly", "minimum_percent": 0}, "not a whole percentage"),
@@ -336,11 +336,11 @@ def test_a_deleted_view_takes_its_subscriptions_along_and_says_so_before(acme: A
     ],
     ids=str,
 )
-def test_a_draft_that_cannot_be_says_why(acme: Account, rest: dict[str, Any], says: str) -> None:
+def test_a_draft_that_cannot_be_says_why(acme: Account, options: dict[str, Any], expected_message: str) -> None:
     view = save_view(acme)
 
-    with pytest.raises(UserError, match=says):
-        subscribe(acme, "view_change", saved_view=view.name, **rest)
+    with pytest.raises(UserError, match=expected_message):
+        subscribe(acme, "view_change", saved_view=view.name, **options)
 
 
 def test_the_same_twice_is_refused(acme: Account) -> None:

@@ -52,7 +52,7 @@ MESSAGES = strategies.builds(
 )
 
 
-def sending(said: Message) -> Envelope:
+def envelope_of(said: Message) -> Envelope:
     return Envelope(
         message=said,
         delivery_id=7,
@@ -104,7 +104,7 @@ def check_teams(said: Message) -> None:
 
 def check_pagerduty(said: Message) -> None:
     payload = json.loads(
-        msgspec.json.encode(pagerduty.payload(PagerDutyTarget(routing_key=KEY), sending(said)))
+        msgspec.json.encode(pagerduty.payload(PagerDutyTarget(routing_key=KEY), envelope_of(said)))
     )
     assert len(payload["payload"]["summary"]) <= 1_024
     assert len(payload["dedup_key"]) <= 255
@@ -117,7 +117,7 @@ def test_any_message_is_within_the_limits_of_every_channel(said: Message) -> Non
     check_slack(said)
     check_teams(said)
     check_pagerduty(said)
-    assert json.loads(msgspec.json.encode(webhook.payload(sending(said))))["data"]["title"] == said.title
+    assert json.loads(msgspec.json.encode(webhook.payload(envelope_of(said))))["data"]["title"] == said.title
 
 
 @pytest.mark.parametrize("braces", range(2, 6))
@@ -232,7 +232,7 @@ def test_a_day_later_the_old_secret_signs_no_more(acme: Account, receiver: Recei
 def test_the_documented_webhook_is_the_one_that_is_sent() -> None:
     page = (settings.BASE_DIR / "docs" / "alert-channels.md").read_text()
     documented = json.loads(page.partition("```json")[2].partition("```")[0])
-    payload = json.loads(msgspec.json.encode(webhook.payload(sending(message()))))
+    payload = json.loads(msgspec.json.encode(webhook.payload(envelope_of(message()))))
 
     assert shape(documented) == shape(payload)
 

@@ -38,14 +38,14 @@ ONE = pytest.mark.django_db
 YESTERDAY = date(2026, 3, 19)
 
 
-def change(row: AlertSubscription, **rest: Any) -> AlertSubscription:
+def change(row: AlertSubscription, **more_fields: Any) -> AlertSubscription:
     """As it is, but for what is said."""
     row.refresh_from_db()
     names = ("budget", "cost_source", "team", "cost_tag")
     is_of: dict[str, Any] = {name: getattr(row, f"{name}_id") for name in names}
     settings = ("scope", "cost_tag_value", "thresholds", "measure", "minimum_impact", "currency", "frequency")
     has = {name: getattr(row, name) for name in settings}
-    options = {"channel": row.channel_id, **is_of, **has, **rest}
+    options = {"channel": row.channel_id, **is_of, **has, **more_fields}
     new_draft = subscription_draft(str(options.pop("trigger", row.trigger)), **options)
     return services.change_alert_subscription(subscription=row, actor=ACTOR, draft=new_draft)
 
@@ -362,7 +362,7 @@ def test_the_page_shows_the_settings_and_changes_them(acme: Account, cast: Cast)
 
 
 @pytest.mark.parametrize(
-    ("trigger", "said", "says"),
+    ("trigger", "fields", "message"),
     [
         ("budget", {"thresholds": "none"}, "“none” is not a whole number"),
         ("budget", {"channel": ""}, "Choose a channel."),
@@ -372,7 +372,7 @@ def test_the_page_shows_the_settings_and_changes_them(acme: Account, cast: Cast)
     ],
 )
 def test_a_change_that_cannot_be_says_why(
-    acme: Account, cast: Cast, trigger: str, said: dict[str, str], says: str
+    acme: Account, cast: Cast, trigger: str, fields: dict[str, str], message: str
 ) -> None:
     create_budget(acme, "Cloud")
     row = {
@@ -380,12 +380,12 @@ def test_a_change_that_cannot_be_says_why(
         "anomaly": lambda: subscribe_to_anomalies(acme),
     }.get(trigger, lambda: subscribe(acme))()
     subscribe(acme, frequency="monthly")
-    form = {"channel": AlertChannel.objects.get().pk, "thresholds": "80", "measure": "actual", **said}
+    form = {"channel": AlertChannel.objects.get().pk, "thresholds": "80", "measure": "actual", **fields}
 
     answer = signed_in(cast.member).post(f"/a/acme/alerts/subscriptions/{row.pk}/edit/", form)
 
     assert answer.status_code == 422
-    assert says in answer.content.decode()
+    assert message in answer.content.decode()
 
 
 def test_a_viewer_does_not_change_it_and_a_stranger_does_not_find_it(acme: Account, cast: Cast) -> None:

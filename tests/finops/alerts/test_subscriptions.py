@@ -33,9 +33,9 @@ from tests.world.costs import add_source, cost
 ONE = pytest.mark.django_db
 
 
-def refusal(account: Account, trigger: str = "digest", /, **rest: Any) -> UserError:
+def refusal(account: Account, trigger: str = "digest", /, **options: Any) -> UserError:
     with pytest.raises(UserError) as problem:
-        subscribe(account, trigger, **rest)
+        subscribe(account, trigger, **options)
     return problem.value
 
 
@@ -125,7 +125,7 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
 
 @ONE
 @pytest.mark.parametrize(
-    ("arguments", "field", "said"),
+    ("arguments", "field", "message"),
     [
         ({"trigger": "weather"}, "trigger", "Valid: budget, anomaly, digest"),
         (
@@ -197,7 +197,7 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
     ids=lambda value: "-".join(f"{each}" for each in value) if isinstance(value, dict) else "",
 )
 def test_what_cannot_be_is_refused_with_what_to_do(
-    acme: Account, arguments: dict[str, Any], field: str, said: str
+    acme: Account, arguments: dict[str, Any], field: str, message: str
 ) -> None:
     create_budget(acme, "Cloud")
     Team.objects.create(account=acme, name="Core")
@@ -206,7 +206,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(
 
     problem = refusal(acme, trigger, **values)
 
-    assert said in problem.message
+    assert message in problem.message
     assert problem.field == field
     assert not AlertSubscription.objects.exists()
 

@@ -37,8 +37,8 @@ def metric(acme: Account) -> UnitMetric:
     return create_unit_metric(account=acme, actor=ACTOR, name="Cost per 1k", question=question)
 
 
-def subscribe_to_target(account: Account, target: str = "10", **rest: Any) -> AlertSubscription:
-    fields = {"frequency": "weekly", "currency": "USD", **rest}
+def subscribe_to_target(account: Account, target: str = "10", **options: Any) -> AlertSubscription:
+    fields = {"frequency": "weekly", "currency": "USD", **options}
     return subscribe(account, "unit_cost", unit_metric="Cost per 1k", target=Decimal(target), **fields)
 
 
@@ -211,7 +211,7 @@ def test_a_deleted_unit_metric_takes_its_subscriptions_along_and_says_so_before(
 
 
 @pytest.mark.parametrize(
-    ("rest", "says"),
+    ("options", "expected_message"),
     [
         ({"target": None}, "target is missing"),
         ({"target": Decimal("-1")}, "is not an amount of 0 or more"),
@@ -223,12 +223,12 @@ def test_a_deleted_unit_metric_takes_its_subscriptions_along_and_says_so_before(
     ids=str,
 )
 def test_a_draft_that_cannot_be_says_why(
-    acme: Account, metric: UnitMetric, rest: dict[str, Any], says: str
+    acme: Account, metric: UnitMetric, options: dict[str, Any], expected_message: str
 ) -> None:
     fields = {"unit_metric": metric.pk, "target": Decimal(1), "currency": "USD", "frequency": "daily"}
 
-    with pytest.raises(UserError, match=says):
-        subscribe(acme, "unit_cost", **{**fields, **rest})
+    with pytest.raises(UserError, match=expected_message):
+        subscribe(acme, "unit_cost", **{**fields, **options})
 
 
 def test_the_form_makes_one_and_its_target_is_changed(acme: Account, cast: Cast, metric: UnitMetric) -> None:

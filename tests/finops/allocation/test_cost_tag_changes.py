@@ -157,7 +157,7 @@ def test_the_audit_log_keeps_what_moved(cast: Cast, make: Callable[..., CostTag]
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "expected_message"),
     [
         (rule_on("servise", "S3"), "Rule 1: dimension: 'servise' does not exist. Nearest: service"),
         (rule_on("cost_tag:nothing", "x"), "Rule 1: cost_tag: 'nothing' does not exist"),
@@ -166,14 +166,14 @@ def test_the_audit_log_keeps_what_moved(cast: Cast, make: Callable[..., CostTag]
     ids=["dimension", "cost tag", "itself"],
 )
 def test_rules_that_the_account_cannot_have_are_refused(
-    cast: Cast, make: Callable[..., CostTag], rule: dict[str, Any], said: str
+    cast: Cast, make: Callable[..., CostTag], rule: dict[str, Any], expected_message: str
 ) -> None:
     tag = make("kind")
 
     with pytest.raises(RuleError) as error:
         save(cast, tag, rule)
 
-    assert said in error.value.message
+    assert expected_message in error.value.message
     assert CostTag.objects.get().version == 1
 
 

@@ -43,8 +43,8 @@ def amounts(parts: list[MoneyAmount]) -> dict[str, Decimal]:
     return {part.currency: part.amount for part in parts}
 
 
-def sums_by(account: Account, dimension: str, **rest: Any) -> dict[tuple[str, str], Decimal]:
-    query = SpendQuery(period="month_to_date", group_by=[dimension], **rest)
+def sums_by(account: Account, dimension: str, **options: Any) -> dict[tuple[str, str], Decimal]:
+    query = SpendQuery(period="month_to_date", group_by=[dimension], **options)
     return {
         (next(iter(row.group.values())), row.currency): row.amount for row in query_spend(account, query).rows
     }

@@ -24,7 +24,7 @@ def deep(levels: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "message"),
     [
         ({"when": SERVICE}, "Rule 2: a rule needs either value or copy"),
         ({**OK, "copy": {"keys": ["env"]}}, "Rule 2: a rule needs either value or copy"),
@@ -54,11 +54,11 @@ def deep(levels: int) -> dict[str, Any]:
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
 )  # fmt: skip
-def test_a_rule_that_cannot_be_is_refused_by_number_and_field(rule: Any, said: str) -> None:
+def test_a_rule_that_cannot_be_is_refused_by_number_and_field(rule: Any, message: str) -> None:
     with pytest.raises(RuleError) as error:
         read_rules([{"name": "first", **OK}, rule])
 
-    assert said in error.value.message
+    assert message in error.value.message
     assert error.value.rule == 2
 
 
@@ -121,7 +121,7 @@ copies = st.fixed_dictionaries(
     optional={
         "normalise": st.lists(st.sampled_from(list(NORMALISATIONS)), min_size=1, max_size=3, unique=True),
         "map": st.dictionaries(words, names, min_size=1, max_size=2).filter(
-            lambda found: len({key.lower() for key in found}) == len(found)
+            lambda document: len({key.lower() for key in document}) == len(document)
         ),
     },
 )
@@ -151,10 +151,10 @@ def test_every_document_comes_back_the_same_from_json_and_yaml(document: dict[st
     assert draft_from_yaml(draft_to_yaml(draft)) == draft
 
 
-def problem_of(read: Callable[[Any], object], found: Any) -> str:
+def problem_of(read: Callable[[Any], object], document: Any) -> str:
     """What is said of it; a dot when there is nothing to say."""
     try:
-        read(found)
+        read(document)
     except RuleError as error:
         return error.message
     return "."
@@ -191,9 +191,9 @@ anything = st.recursive(
 
 @QUICK
 @given(anything)
-def test_any_json_is_read_or_refused_in_words(found: Any) -> None:
+def test_any_json_is_read_or_refused_in_words(document: Any) -> None:
     for read in (read_rules, read_draft):
-        assert problem_of(read, found).endswith(".")
+        assert problem_of(read, document).endswith(".")
 
 
 @QUICK
@@ -203,7 +203,7 @@ def test_any_text_is_read_as_yaml_or_refused_with_the_line(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("key: x\nrules:\n  - value: x\n    when:\n      dimension: service\n      op: is like\n      values: [a]\n", "Line 6: Rule 1, when.op: op 'is_like'"),
         ("key: x\nrules:\n  - {value: x}\n", "Line 3: Rule 1, when: a rule with a value needs"),
@@ -218,11 +218,11 @@ def test_any_text_is_read_as_yaml_or_refused_with_the_line(text: str) -> None:
     ],
     ids=["op", "condition", "alias", "tag", "deep", "twice", "unfinished", "empty", "nul", "large"],
 )  # fmt: skip
-def test_a_file_that_cannot_be_is_refused_by_line(text: str, said: str) -> None:
+def test_a_file_that_cannot_be_is_refused_by_line(text: str, message: str) -> None:
     with pytest.raises(YamlError) as error:
         draft_from_yaml(text)
 
-    assert said in error.value.message
+    assert message in error.value.message
 
 
 def test_words_that_yaml_takes_for_something_else_stay_texts() -> None:

@@ -60,8 +60,8 @@ def source(acme: Account) -> CostSource:
     return add_source(acme, [cost(date(2025, 12, 1), 1, tags={"team": "x"})])
 
 
-def by_team(account: Account, **rest: Any) -> dict[tuple[str, str], Decimal]:
-    query = SpendQuery(period="month_to_date", group_by=["team"], **rest)
+def by_team(account: Account, **options: Any) -> dict[tuple[str, str], Decimal]:
+    query = SpendQuery(period="month_to_date", group_by=["team"], **options)
     return {(row.group["team"], row.currency): row.amount for row in query_spend(account, query).rows}
 
 
@@ -77,16 +77,16 @@ def set_team_values(account: Account, owned: dict[str, str]) -> dict[str, str]:
     return teams_by_value
 
 
-@given(found=lines, owned=owners)
+@given(rows=lines, owned=owners)
 @settings(
     max_examples=examples(15),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_with_any_teams_the_parts_add_up_to_the_whole(
-    acme: Account, source: CostSource, found: list[Line], owned: dict[str, str]
+    acme: Account, source: CostSource, rows: list[Line], owned: dict[str, str]
 ) -> None:
-    store_lines(acme, source, [*found, cost(DAY, 0, tags={"team": "x"})])
+    store_lines(acme, source, [*rows, cost(DAY, 0, tags={"team": "x"})])
     teams_by_value = set_team_values(acme, owned)
 
     parts = by_team(acme)
@@ -94,7 +94,7 @@ def test_with_any_teams_the_parts_add_up_to_the_whole(
     def owner(line: Mapping[str, Any]) -> tuple[str, str]:
         return teams_by_value.get((line.get("tag:team") or "").lower(), NO_TEAM), line["currency"]
 
-    expected = add_up([*found, cost(DAY, 0)], owner)
+    expected = add_up([*rows, cost(DAY, 0)], owner)
     assert parts == expected
     whole = query_spend(acme, SpendQuery(period="month_to_date"))
     sums: dict[str, Decimal] = defaultdict(Decimal)
@@ -119,7 +119,7 @@ COPIES: list[dict[str, Any]] = [
     {"when": {"dimension": "service", "op": "in", "values": ["EC2"]}, "value": "Payments"},
 ]
 
-environment_tag = st.lists(
+tagged_lines = st.lists(
     st.builds(
         lambda team, app, amount, service: cost(
             DAY,
@@ -138,7 +138,7 @@ environment_tag = st.lists(
 
 @pytest.mark.slow
 @given(
-    found=environment_tag,
+    rows=tagged_lines,
     owned=owners,
     rules=st.lists(st.sampled_from(COPIES), max_size=4),
     default=st.sampled_from(["", "data"]),
@@ -151,12 +151,12 @@ environment_tag = st.lists(
 def test_a_filter_by_team_takes_what_grouping_gives_and_a_team_what_the_cost_tag_gives(
     acme: Account,
     source: CostSource,
-    found: list[Line],
+    rows: list[Line],
     owned: dict[str, str],
     rules: list[dict[str, Any]],
     default: str,
 ) -> None:
-    store_lines(acme, source, [*found, cost(DAY, 0, tags={"team": "x", "app": "x"})])
+    store_lines(acme, source, [*rows, cost(DAY, 0, tags={"team": "x", "app": "x"})])
     CostTag.objects.all().delete()
     CostTag.objects.create(account=acme, key="kind", rules=rules, default_value=default)
     TeamKey.objects.update(dimension="cost_tag:kind")

@@ -45,7 +45,7 @@ def last_entry() -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "named"),
+    ("dimension", "expected_key"),
     [
         ("tag:Team", "tag:Team"),
         ("tag: team", "tag:Team"),
@@ -54,14 +54,14 @@ def last_entry() -> tuple[str, str]:
     ],
 )
 def test_the_team_key_is_a_dimension_that_the_data_has(
-    cast: Cast, payer: Account, asked: str, named: str
+    cast: Cast, payer: Account, dimension: str, expected_key: str
 ) -> None:
     CostTag.objects.create(account=payer, key="unit")
 
-    set_team_key(account=payer, actor=cast.actor, dimension=asked)
+    set_team_key(account=payer, actor=cast.actor, dimension=dimension)
 
-    assert TeamKey.objects.get().dimension == named
-    assert last_entry() == ("team_key.set", named)
+    assert TeamKey.objects.get().dimension == expected_key
+    assert last_entry() == ("team_key.set", expected_key)
 
 
 def test_choosing_again_replaces_the_key_and_keeps_the_values(cast: Cast, payer: Account, core: Team) -> None:
@@ -75,7 +75,7 @@ def test_choosing_again_replaces_the_key_and_keeps_the_values(cast: Cast, payer:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("dimension", "message"),
     [
         ("tag:Taem", "Nearest: 'tag:Team'"),
         ("accuont", "Nearest: account"),
@@ -85,9 +85,9 @@ def test_choosing_again_replaces_the_key_and_keeps_the_values(cast: Cast, payer:
     ],
     ids=["misspelt tag", "misspelt dimension", "itself", "empty", "unknown cost tag"],
 )
-def test_an_unknown_team_key_is_refused(cast: Cast, payer: Account, asked: str, said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        set_team_key(account=payer, actor=cast.actor, dimension=asked)
+def test_an_unknown_team_key_is_refused(cast: Cast, payer: Account, dimension: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        set_team_key(account=payer, actor=cast.actor, dimension=dimension)
 
     assert not TeamKey.objects.exists()
 

@@ -125,7 +125,7 @@ def test_of_two_creates_of_one_name_at_once_the_second_names_the_first() -> None
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("asked", "field", "said"),
+    ("scope", "field", "message"),
     [
         (ScopeDraft(scope="planet"), "scope", "Valid: account, cost_source, team, cost_tag"),
         (ScopeDraft(scope="team"), "team", "Use listTeams"),
@@ -139,14 +139,14 @@ def test_of_two_creates_of_one_name_at_once_the_second_names_the_first() -> None
     ids=str,
 )
 def test_a_scope_that_is_not_there_is_refused_with_what_is(
-    acme: Account, asked: ScopeDraft, field: str, said: str
+    acme: Account, scope: ScopeDraft, field: str, message: str
 ) -> None:
     CostSource.objects.create(name="Bills")
     Team.objects.create(name="Core")
     CostTag.objects.create(key="env")
 
-    with pytest.raises(UserError, match=said) as problem:
-        create_budget(acme, scope=asked)
+    with pytest.raises(UserError, match=message) as problem:
+        create_budget(acme, scope=scope)
 
     assert problem.value.field == field
 

@@ -178,7 +178,7 @@ def test_a_member_makes_a_budget_with_amounts_of_single_periods(cast: Cast, paye
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"name": ""}, "Enter a name."),
         ({"amount": ""}, "Enter an amount."),
@@ -195,12 +195,12 @@ def test_a_member_makes_a_budget_with_amounts_of_single_periods(cast: Cast, paye
     ids=str,
 )
 def test_a_form_that_cannot_be_says_why_and_keeps_what_was_said(
-    cast: Cast, payer: Account, change: dict[str, str], said: str
+    cast: Cast, payer: Account, change: dict[str, str], message: str
 ) -> None:
     answer = signed_in(cast.member).post(f"{PAGE}new/", {**FORM, **change})
 
     assert answer.status_code == 422
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
     assert not Budget.objects.exists()
 
 

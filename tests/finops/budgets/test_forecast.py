@@ -25,12 +25,12 @@ YESTERDAY = date(2026, 3, 19)
 FIRST = date(2025, 10, 1)
 
 
-def forecast(account: Account, **asked: Any) -> ForecastAnswer:
-    return forecast_spend(account, ForecastQuery(**asked))
+def forecast(account: Account, **params: Any) -> ForecastAnswer:
+    return forecast_spend(account, ForecastQuery(**params))
 
 
-def only_total(account: Account, **asked: Any) -> ForecastTotal:
-    (total,) = forecast(account, **asked).totals
+def only_total(account: Account, **params: Any) -> ForecastTotal:
+    (total,) = forecast(account, **params).totals
     return total
 
 
@@ -54,7 +54,7 @@ def test_a_month_is_what_was_spent_and_what_its_other_days_will_cost(acme: Accou
 
 
 @pytest.mark.parametrize(
-    ("asked", "start", "end", "expected"),
+    ("params", "start", "end", "expected"),
     [
         ({"period": "quarter"}, date(2026, 1, 1), date(2026, 3, 31), 900),
         ({"period": "year"}, date(2026, 1, 1), date(2026, 12, 31), 3650),
@@ -64,11 +64,11 @@ def test_a_month_is_what_was_spent_and_what_its_other_days_will_cost(acme: Accou
     ids=["quarter", "year", "week", "year ahead"],
 )
 def test_a_horizon_is_a_period_or_so_many_days(
-    acme: Account, asked: dict[str, Any], start: date, end: date, expected: int
+    acme: Account, params: dict[str, Any], start: date, end: date, expected: int
 ) -> None:
     add_source(acme, daily_cost(FIRST, YESTERDAY, 10))
 
-    answer = forecast(acme, **asked)
+    answer = forecast(acme, **params)
 
     assert (answer.period.start_date, answer.period.end_date) == (start, end)
     assert answer.totals[0].expected == expected

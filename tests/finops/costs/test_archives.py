@@ -136,7 +136,7 @@ def lying(count: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "message"),
     [
         (b"PK\x03\x04rest", "is not a complete ZIP archive"),
         (zip_bytes({"a.csv": b"x" * 999})[:-30], "is not a complete ZIP archive"),
@@ -151,11 +151,11 @@ def lying(count: int) -> bytes:
     ids=["no end", "cut", "damaged", "hidden files", "encrypted", "LZMA", "many entries", "many entries said"],
 )  # fmt: skip
 def test_an_archive_beyond_the_limits_is_refused_with_what_to_do(
-    tmp_path: Path, data: bytes, says: str
+    tmp_path: Path, data: bytes, message: str
 ) -> None:
     with pytest.raises(FocusFileError, match=r"^bill\.zip ") as error:
         parts_of(data, tmp_path)
-    assert says in error.value.message
+    assert message in error.value.message
 
 
 def test_an_archive_with_damaged_bytes_is_refused_or_read_and_raises_nothing_else(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def three_services(shares: dict[date, str]) -> dict[str, Callable[[date], Decima
 
 
 @pytest.mark.parametrize(
-    ("provider", "found"),
+    ("provider", "settle_days"),
     [
         ("AWS", 3),
         ("Amazon Web Services", 3),
@@ -83,8 +83,8 @@ def three_services(shares: dict[date, str]) -> dict[str, Callable[[date], Decima
         ("Stripe", 2),
     ],
 )
-def test_a_provider_settles_as_it_documents(provider: str, found: int) -> None:
-    assert documented_settle_days(provider) == found
+def test_a_provider_settles_as_it_documents(provider: str, settle_days: int) -> None:
+    assert documented_settle_days(provider) == settle_days
 
 
 def test_a_settle_time_is_learnt_of_days_that_grew_until_then() -> None:

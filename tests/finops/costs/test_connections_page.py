@@ -172,7 +172,7 @@ def test_files_go_together_and_into_an_existing_source(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"name": ""}, "Enter a name, or choose an existing source."),
         ({"source": "999999"}, "Select a valid choice"),
@@ -181,10 +181,10 @@ def test_files_go_together_and_into_an_existing_source(cast: Cast) -> None:
         ({"uploads": []}, "Choose at least one file"),
     ],
 )
-def test_a_form_that_cannot_be_leaves_nothing_behind(cast: Cast, fields: dict[str, Any], said: str) -> None:
+def test_a_form_that_cannot_be_leaves_nothing_behind(cast: Cast, fields: dict[str, Any], message: str) -> None:
     answer = upload(signed_in(cast.member), MAY, **fields)
 
-    assert said in text_of(answer, status=422)
+    assert message in text_of(answer, status=422)
     assert sources_of(cast) == []
     assert imports_of(cast) == []
 

@@ -95,7 +95,7 @@ def test_a_tag_key_that_no_line_has_is_said_with_the_nearest(acme: Account) -> N
 
 
 @pytest.mark.parametrize(
-    ("asked", "meant"),
+    ("dimension", "expected_name"),
     [
         ("Usage Type", "usage_type"),
         ("cloud", "provider"),
@@ -104,27 +104,27 @@ def test_a_tag_key_that_no_line_has_is_said_with_the_nearest(acme: Account) -> N
         ("sub-account", "account"),
     ],
 )
-def test_names_are_read_kindly(acme: Account, asked: str, meant: str) -> None:
+def test_names_are_read_kindly(acme: Account, dimension: str, expected_name: str) -> None:
     add_source(acme, [cost(DAY, 1, tags={"env": "x"})])
 
-    answer = query_spend(acme, SpendQuery(period="month_to_date", group_by=[asked]))
+    answer = query_spend(acme, SpendQuery(period="month_to_date", group_by=[dimension]))
 
-    assert answer.group_by == [meant]
+    assert answer.group_by == [expected_name]
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("dimension", "message"),
     [
         ("regoin", "group_by: 'regoin' does not exist. Nearest: region. Use getAccountContext."),
         ("env", "group_by: 'env' does not exist. Nearest: 'tag:env'. Use getAccountContext."),
         ("tag:", "group_by: 'tag:' does not exist. Nearest: 'tag:<key>', "),
     ],
 )
-def test_an_unknown_dimension_names_the_nearest(acme: Account, asked: str, message: str) -> None:
+def test_an_unknown_dimension_names_the_nearest(acme: Account, dimension: str, message: str) -> None:
     add_source(acme, [cost(DAY, 1, tags={"env": "x"})])
 
     with pytest.raises(UserError) as error:
-        query_spend(acme, SpendQuery(group_by=[asked]))
+        query_spend(acme, SpendQuery(group_by=[dimension]))
 
     assert error.value.message.startswith(message)
 

@@ -131,7 +131,7 @@ def test_htmx_gets_the_result_alone_and_the_address_that_says_it(account_with_co
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ({"group_by": "colour"}, "colour"),
         ({"start_date": "yesterday", "end_date": "2026-01-01"}, "start_date"),
@@ -144,7 +144,7 @@ def test_htmx_gets_the_result_alone_and_the_address_that_says_it(account_with_co
     ],
 )
 def test_a_query_that_cannot_be_is_answered_with_what_to_mend(
-    account_with_costs: Cast, query: dict[str, str], said: str
+    account_with_costs: Cast, query: dict[str, str], message: str
 ) -> None:
     answer = get(account_with_costs, query)
 
@@ -152,7 +152,7 @@ def test_a_query_that_cannot_be_is_answered_with_what_to_mend(
     page = answer.content.decode()
     alert = re.search(r'role="alert"[^>]*>\s*<div>(.*?)</div>', page, re.S)
     assert alert
-    assert said in alert.group(1)
+    assert message in alert.group(1)
     assert 'id="query"' in page
 
 

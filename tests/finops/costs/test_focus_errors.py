@@ -37,7 +37,7 @@ def archive() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "error_text"),
     [
         (b"", "focus.csv is empty. Upload a FOCUS file as CSV"),
         (b"\n\r\n  \n", "has only blank lines."),
@@ -67,12 +67,12 @@ def archive() -> bytes:
         (parquet()[:-30], "begins like Parquet but its footer cannot be read"),
     ],
 )
-def test_what_is_no_focus_file_is_told_by_its_content(data: bytes, says: str) -> None:
-    assert says in message(data)
+def test_what_is_no_focus_file_is_told_by_its_content(data: bytes, error_text: str) -> None:
+    assert error_text in message(data)
 
 
 @pytest.mark.parametrize(
-    ("row", "says"),
+    ("row", "error_text"),
     [
         ({"BilledCost": "two"}, "focus.csv, row 3, column BilledCost: 'two' is not a number"),
         (
@@ -99,9 +99,9 @@ def test_what_is_no_focus_file_is_told_by_its_content(data: bytes, says: str) ->
         ({"BilledCost": "\x1b[31m"}, r"'\x1b[31m' is not a number"),
     ],
 )
-def test_a_bad_value_is_named_with_its_row_and_column(row: dict[str, str], says: str) -> None:
-    assert says in message(as_csv({}, row, {}))
-    assert says.replace("row 3", "row 2") in message(gzip.compress(as_csv(row)))
+def test_a_bad_value_is_named_with_its_row_and_column(row: dict[str, str], error_text: str) -> None:
+    assert error_text in message(as_csv({}, row, {}))
+    assert error_text.replace("row 3", "row 2") in message(gzip.compress(as_csv(row)))
 
 
 def test_a_row_after_line_breaks_and_blank_lines_is_named_with_its_line() -> None:
@@ -132,13 +132,13 @@ def test_a_bad_value_far_into_a_file_is_found_at_its_row() -> None:
 
 
 def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_them() -> None:
-    says = message(without_columns(as_csv({}), "EffectiveCost", "BillingCurrency", "ProviderName"))
-    assert "lacks 3 columns required for an import: EffectiveCost, BillingCurrency, ProviderName" in says
-    assert "--set Column=value" in says
+    error_text = message(without_columns(as_csv({}), "EffectiveCost", "BillingCurrency", "ProviderName"))
+    assert "lacks 3 columns required for an import: EffectiveCost, BillingCurrency, ProviderName" in error_text
+    assert "--set Column=value" in error_text
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("options", "error_text"),
     [
         (
             {"Currency": "USD"},
@@ -156,13 +156,13 @@ def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_t
         ),
     ],
 )
-def test_a_given_value_that_does_not_fit_is_refused(given: dict[str, str], says: str) -> None:
-    assert says in message(without_columns(as_csv({}), *ROW.keys() & {*given, "BillingCurrency"}), **given)
+def test_a_given_value_that_does_not_fit_is_refused(options: dict[str, str], error_text: str) -> None:
+    assert error_text in message(without_columns(as_csv({}), *ROW.keys() & {*options, "BillingCurrency"}), **options)
 
 
 def test_a_column_twice_is_refused_with_both_places() -> None:
-    says = message(as_csv({"billed_cost": "1"}))
-    assert "has BilledCost more than once: 'BilledCost' (column 1) and 'billed_cost' (column 12)" in says
+    error_text = message(as_csv({"billed_cost": "1"}))
+    assert "has BilledCost more than once: 'BilledCost' (column 1) and 'billed_cost' (column 12)" in error_text
 
 
 def test_a_stray_column_twice_is_no_problem() -> None:
@@ -173,10 +173,10 @@ def test_a_stray_column_twice_is_no_problem() -> None:
 def test_a_row_with_too_many_or_too_few_fields_is_named(tail: bytes, fields: int) -> None:
     header, row, _ = as_csv({}).split(b"\n")
     bad = row + tail if tail else row.rsplit(b",", 1)[0]
-    says = message(b"\n".join([header, row, b"", bad, row, b""]))
+    error_text = message(b"\n".join([header, row, b"", bad, row, b""]))
     assert (
         f"focus.csv, row 3 (line 4): {fields} fields where the header names 11. The row begins '1.5,1.25"
-        in says
+        in error_text
     )
 
 
@@ -207,9 +207,9 @@ WRAPPING = [
 @pytest.mark.parametrize("value", [*WRAPPING, str(2**128 * 10**9 + 10**9)])
 def test_an_amount_beyond_the_type_is_an_error_and_no_other_amount(value: str) -> None:
     for delimiter in (",", ";"):
-        says = message(as_csv({}, {"BilledCost": value}, delimiter=delimiter))
-        assert "row 3, column BilledCost:" in says
-        assert "is too large: amounts must be below 10^15" in says
+        error_text = message(as_csv({}, {"BilledCost": value}, delimiter=delimiter))
+        assert "row 3, column BilledCost:" in error_text
+        assert "is too large: amounts must be below 10^15" in error_text
     stored = message(parquet(BilledCost=[value]))
     assert "row 1, column BilledCost:" in stored
     assert "is too large" in stored
@@ -242,7 +242,7 @@ def test_parquet_that_is_damaged_inside_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "says"),
+    ("columns", "error_text"),
     [
         ({"BilledCost": [b"\x01"]}, "column BilledCost does not hold numbers: binary"),
         ({"BilledCost": [True]}, "column BilledCost does not hold numbers: bool"),
@@ -255,16 +255,16 @@ def test_parquet_that_is_damaged_inside_is_refused() -> None:
     ],
 )
 def test_parquet_columns_of_types_that_make_no_sense_are_refused(
-    columns: dict[str, object], says: str | None
+    columns: dict[str, object], error_text: str | None
 ) -> None:
-    if says is None:
+    if error_text is None:
         assert FocusRead(parquet(**columns)).kinds == {"tags_unreadable"}
     else:
-        assert says in message(parquet(**columns))
+        assert error_text in message(parquet(**columns))
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "error_text"),
     [
         (
             b"BillingPeriodStatus,BillingPeriodStart\nOpen,2026-05-01\n",
@@ -277,14 +277,14 @@ def test_parquet_columns_of_types_that_make_no_sense_are_refused(
         ),
     ],
 )
-def test_other_datasets_without_what_every_row_has_are_refused(text: bytes, says: str) -> None:
-    assert says in message(text)
+def test_other_datasets_without_what_every_row_has_are_refused(text: bytes, error_text: str) -> None:
+    assert error_text in message(text)
 
 
 def test_a_contract_commitment_without_period_or_id_is_refused() -> None:
     header = b"ContractCommitmentId,ContractCommitmentPeriodStart,ContractCommitmentPeriodEnd\n"
-    says = message(header + b"c1,2026-01-01T00:00:00Z,\n")
-    assert "row 2, column ContractCommitmentPeriodEnd: is empty, but required for each commitment" in says
+    error_text = message(header + b"c1,2026-01-01T00:00:00Z,\n")
+    assert "row 2, column ContractCommitmentPeriodEnd: is empty, but required for each commitment" in error_text
     assert "lacks ContractCommitmentPeriodEnd" in message(
         b"ContractCommitmentId,ContractCommitmentPeriodStart\n1,2\n"
     )

@@ -76,13 +76,13 @@ def test_quantities_decide_and_are_read_alike() -> None:
 
 
 def test_what_no_number_decides_is_refused_with_both_readings_and_both_totals() -> None:
-    says = refusal(bill("12,345", "1,000", "7"))
+    message = refusal(bill("12,345", "1,000", "7"))
     assert (
         "focus.csv, row 2, BilledCost: '12,345' is 12345 with a decimal point and 12.345 with a decimal"
-        in says
+        in message
     )
-    assert "BilledCost adds up to 13352 or 20.345 USD" in says
-    assert "--decimal comma" in says
+    assert "BilledCost adds up to 13352 or 20.345 USD" in message
+    assert "--decimal comma" in message
     assert FocusRead(bill("12,345", "1,000", "7"), numbers=COMMA).column("billed_cost")[0] == Decimal(
         "12.345"
     )
@@ -90,7 +90,7 @@ def test_what_no_number_decides_is_refused_with_both_readings_and_both_totals() 
 
 
 @pytest.mark.parametrize(
-    ("amounts", "says"),
+    ("amounts", "message"),
     [
         (
             ("0.5", "0,5"),
@@ -102,8 +102,8 @@ def test_what_no_number_decides_is_refused_with_both_readings_and_both_totals() 
         ),
     ],
 )
-def test_a_file_of_both_formats_is_refused(amounts: tuple[str, ...], says: str) -> None:
-    assert says in refusal(bill(*amounts))
+def test_a_file_of_both_formats_is_refused(amounts: tuple[str, ...], message: str) -> None:
+    assert message in refusal(bill(*amounts))
 
 
 def test_a_dot_before_three_digits_is_ambiguous_only_in_files_unlike_focus() -> None:
@@ -211,18 +211,18 @@ def test_the_report_says_which_order_was_decided_and_why() -> None:
 
 def test_dates_that_nothing_decides_are_refused_with_both_readings() -> None:
     data = dated_csv(("2026-01-01", "05/06/2026"))
-    says = refusal(data)
-    assert "row 2, column ChargePeriodStart: '05/06/2026' is 6 May 2026 or 5 June 2026" in says
-    assert "--dates day-first" in says
+    message = refusal(data)
+    assert "row 2, column ChargePeriodStart: '05/06/2026' is 6 May 2026 or 5 June 2026" in message
+    assert "--dates day-first" in message
     assert FocusRead(data, dates=DateOrder.DAY_FIRST).row["charge_date"] == date(2026, 6, 5)
     assert FocusRead(data, dates=DateOrder.MONTH_FIRST).row["charge_date"] == date(2026, 5, 6)
 
 
 def test_dates_in_two_orders_are_refused() -> None:
-    says = refusal(dated_csv(("2026-05-01", "05/13/2026"), ("2026-05-01", "13/05/2026")))
+    message = refusal(dated_csv(("2026-05-01", "05/13/2026"), ("2026-05-01", "13/05/2026")))
     assert (
         "row 3, column ChargePeriodStart: '13/05/2026' is not a date as month/day/year, the order of the file (row 2"
-        in says
+        in message
     )
 
 

@@ -71,7 +71,7 @@ def test_a_field_that_only_a_late_row_has_is_a_column() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "expected_message"),
     [
         (
             json_lines(row())[:-20],
@@ -96,8 +96,8 @@ def test_a_field_that_only_a_late_row_has_is_a_column() -> None:
         (b'{"a":' * 5_000, r"row 1 is not a JSON object"),
     ],
 )
-def test_what_is_wrong_is_named_by_row(data: bytes, says: str) -> None:
-    with pytest.raises(FocusFileError, match=says):
+def test_what_is_wrong_is_named_by_row(data: bytes, expected_message: str) -> None:
+    with pytest.raises(FocusFileError, match=expected_message):
         assert FocusRead(data).rows
 
 

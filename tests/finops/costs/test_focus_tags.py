@@ -18,7 +18,7 @@ def tags(raw: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("raw", "found"),
+    ("raw", "expected"),
     [
         ('{"a": "b"}', {"a": "b"}),
         (
@@ -34,8 +34,8 @@ def tags(raw: str) -> dict[str, str]:
         ("null", {}),
     ],
 )
-def test_values_of_every_json_type_become_text(raw: str, found: dict[str, str]) -> None:
-    assert tags(raw) == found
+def test_values_of_every_json_type_become_text(raw: str, expected: dict[str, str]) -> None:
+    assert tags(raw) == expected
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_keys_that_become_the_same_keep_the_first_with_a_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "found"),
+    ("raw", "expected"),
     [
         ('{"env": "a", "env": "b", "x": "y"}', {"env": "a", "x": "y"}),
         ('{"env": null, "env" : "b", "env": "c"}', {"env": "b"}),
@@ -68,9 +68,9 @@ def test_keys_that_become_the_same_keep_the_first_with_a_value() -> None:
         ('{"n": {"a": [{"b": 1.50}]}, "env": "a", "env": "a"}', {"n": '{"a":[{"b":"1.50"}]}', "env": "a"}),
     ],
 )
-def test_a_key_twice_in_a_line_keeps_the_first_value_and_is_counted(raw: str, found: dict[str, str]) -> None:
+def test_a_key_twice_in_a_line_keeps_the_first_value_and_is_counted(raw: str, expected: dict[str, str]) -> None:
     read = FocusRead(as_csv({"Tags": raw}, {"Tags": '{"env": "z"}'}))
-    assert tags(raw) == found
+    assert tags(raw) == expected
     assert read.kinds == {"tag_key_repeated"}
     assert read.finding("tag_key_repeated").rows == 1
     assert read.finding("tag_key_repeated").first.startswith("focus.csv row 2, Tags: ")

@@ -131,7 +131,7 @@ def test_decimal_commas_are_read_as_in_cost_files(cast: Cast, source: CostSource
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"BilledCost": "much"}, "invoice.csv, row 3, column BilledCost: 'much'"),
         ({"BilledCost": ""}, ("row 3, column BilledCost: is empty, but required for each invoice detail")),
@@ -142,7 +142,7 @@ def test_decimal_commas_are_read_as_in_cost_files(cast: Cast, source: CostSource
     ],
 )
 def test_a_bad_value_changes_nothing_and_is_named(
-    cast: Cast, source: CostSource, tmp_path: Path, change: dict[str, str], says: str
+    cast: Cast, source: CostSource, tmp_path: Path, change: dict[str, str], message: str
 ) -> None:
     import_bill(cast, source, write_bill(tmp_path, details({"BilledCost": "7"}), "before.csv"))
     with pytest.raises(UserError) as error:
@@ -151,5 +151,5 @@ def test_a_bad_value_changes_nothing_and_is_named(
             source,
             write_bill(tmp_path, details({}, {"InvoiceDetailId": "D2", **change}), "invoice.csv"),
         )
-    assert says in str(error.value)
+    assert message in str(error.value)
     assert invoice_details() == [("INV-1", "D1", Decimal(7))]

@@ -217,9 +217,9 @@ def test_each_part_asks_the_lake_few_questions(
     questions: list[object] = []
     run = engine.run
 
-    def count(*args: Any, **rest: Any) -> Any:
+    def count(*args: Any, **options: Any) -> Any:
         questions.append(args)
-        return run(*args, **rest)
+        return run(*args, **options)
 
     monkeypatch.setattr(engine, "run", count)
 

@@ -136,8 +136,8 @@ def test_what_else_is_narrowed_by_account_takes_an_earlier_name_too(
     assert sentence in forecast.warnings
 
 
-@pytest.mark.parametrize("asked", ASK)
-def test_a_renamed_account_shows_its_newest_name(acme: Account, source: CostSource, asked: str) -> None:
+@pytest.mark.parametrize("dimension", ASK)
+def test_a_renamed_account_shows_its_newest_name(acme: Account, source: CostSource, dimension: str) -> None:
     rows = [
         *(cost(date(2026, 2, day), 5, account_id="1", account_name="Zenith") for day in range(1, 20)),
         *(cost(date(2026, 3, day), 5, account_id="1", account_name="Zebra") for day in range(1, 10)),
@@ -147,6 +147,6 @@ def test_a_renamed_account_shows_its_newest_name(acme: Account, source: CostSour
     ]
     store_lines(acme, source, rows)
 
-    assert ASK[asked](acme) == "Aurora"
+    assert ASK[dimension](acme) == "Aurora"
     summarise(acme)
-    assert ASK[asked](acme) == "Aurora"
+    assert ASK[dimension](acme) == "Aurora"

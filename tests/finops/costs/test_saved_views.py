@@ -82,7 +82,7 @@ def test_a_view_is_renamed_shared_and_deleted(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "who", "said"),
+    ("name", "who", "message"),
     [
         ("ours", "shared", "A shared view with this name already exists."),
         ("MINE", "mine", "You already have a view with this name."),
@@ -90,14 +90,14 @@ def test_a_view_is_renamed_shared_and_deleted(cast: Cast) -> None:
         ("x" * 101, "mine", "at most 100 characters"),
     ],
 )
-def test_a_name_that_cannot_be_is_said_in_the_form(cast: Cast, name: str, who: str, said: str) -> None:
+def test_a_name_that_cannot_be_is_said_in_the_form(cast: Cast, name: str, who: str, message: str) -> None:
     save(cast, "Ours", "shared")
     save(cast, "Mine")
 
     answer = signed_in(cast.member).post(f"{VIEWS}new/{QUESTION}", {"name": name, "who": who})
 
     assert answer.status_code == 422
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
 
 
 def test_people_may_have_own_views_of_one_name(cast: Cast) -> None:

@@ -113,7 +113,7 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
 
 
 @pytest.mark.parametrize(
-    ("bad", "says"),
+    ("bad", "message"),
     [
         (
             widget("total", (0, 0, 3, 3), title="Twin"),
@@ -153,13 +153,13 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
         "title",
     ],
 )
-def test_one_bad_widget_refuses_the_whole_board(acme: Account, bad: Any, says: str) -> None:
+def test_one_bad_widget_refuses_the_whole_board(acme: Account, bad: Any, message: str) -> None:
     there = create_board(acme, "There", widget("total"))
     entries = AuditEntry.objects.count()
 
-    with pytest.raises(UserError, match=says):
+    with pytest.raises(UserError, match=message):
         create_board(acme, "New", widget("total", (0, 0, 3, 3)), bad)
-    with pytest.raises(UserError, match=says):
+    with pytest.raises(UserError, match=message):
         services.set_dashboard_widgets(
             dashboard=there, actor=ACTOR, widgets=[widget("total", (0, 0, 3, 3)), bad]
         )
@@ -173,13 +173,13 @@ def test_a_budget_of_another_account_is_as_one_that_does_not_exist(acme: Account
     with account_scope(cast.other_account):
         foreign_budget = Budget.objects.create(name="Theirs", amount=1, currency="USD").pk
 
-    says = []
+    message = []
     for pk in (foreign_budget, foreign_budget + 1):
         with pytest.raises(UserError) as problem:
             create_board(acme, "New", widget("budget_status", budgets=[pk]))
-        says.append(problem.value.message.replace(str(pk), "N"))
+        message.append(problem.value.message.replace(str(pk), "N"))
 
-    assert says[0] == says[1]
+    assert message[0] == message[1]
 
 
 def test_forty_widgets_stand_on_a_board_and_no_more(acme: Account) -> None:

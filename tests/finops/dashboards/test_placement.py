@@ -66,9 +66,9 @@ def test_placing_what_was_placed_changes_nothing(wanted: list[PlacementRequest])
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(_places(), max_size=8), st.integers(1, COLUMNS), st.integers(1, 4))
 def test_no_place_before_the_first_free_one_in_reading_order_is_free(
-    taken: list[Place], width: int, height: int
+    occupied: list[Place], width: int, height: int
 ) -> None:
-    free_place = first_free(taken, width, height)
+    free_place = first_free(occupied, width, height)
 
     before = [
         (x, y)
@@ -76,7 +76,7 @@ def test_no_place_before_the_first_free_one_in_reading_order_is_free(
         for x in range(COLUMNS - width + 1)
         if (y, x) < (free_place.y, free_place.x)
     ]
-    assert all(_fills(taken, x, y, width, height) for x, y in before)
+    assert all(_fills(occupied, x, y, width, height) for x, y in before)
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -102,7 +102,7 @@ def test_two_widgets_at_one_point_are_refused_and_both_named(
 
 
 @pytest.mark.parametrize(
-    ("place", "says"),
+    ("place", "message"),
     [
         (Place(8, 0, 6, 2), "x 8 and w 6 reach column 14; the dashboard has 12 columns"),
         (Place(12, 0, 1, 1), "position.x is 0 to 11, not 12"),
@@ -113,8 +113,8 @@ def test_two_widgets_at_one_point_are_refused_and_both_named(
     ],
     ids=["beyond", "x", "negative", "y", "w", "h"],
 )
-def test_a_place_beyond_the_board_is_refused(place: Place, says: str) -> None:
+def test_a_place_beyond_the_board_is_refused(place: Place, message: str) -> None:
     with pytest.raises(UserError, match="widget 1") as problem:
         places_of([PlacementRequest("widget 1", place, 1, 1)])
 
-    assert says in problem.value.message
+    assert message in problem.value.message

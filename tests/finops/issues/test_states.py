@@ -215,20 +215,20 @@ def test_a_saving_that_a_person_opened_again_is_not_dismissed_by_the_same_closin
     assert (reload(issue).state, SavingsDismissal.objects.count()) == ("not_planned", 0)
 
 
-@pytest.mark.parametrize("gone", ["deleted", "moved"])
+@pytest.mark.parametrize("message", ["deleted", "moved"])
 def test_an_issue_that_is_gone_is_said_and_changes_nothing_of_the_saving(
-    acme: Account, issue: SavingIssue, fake: FakeTracker, gone: str
+    acme: Account, issue: SavingIssue, fake: FakeTracker, message: str
 ) -> None:
-    fake.issues[-1].gone = gone
+    fake.issues[-1].gone = message
     run_polls(fake, at=NOON + timedelta(days=2))
 
     row = reload(issue)
-    if fake.kind == "jira" and gone == "moved":
+    if fake.kind == "jira" and message == "moved":
         # It is found by its id in the other project.
         assert (row.state, row.remote_key, row.url.endswith("/browse/CLOUD-1")) == ("open", "CLOUD-1", True)
     else:
         assert row.state == "missing"
-        assert "moved" in row.note if (fake.kind, gone) == ("github", "moved") else "deleted" in row.note
+        assert "moved" in row.note if (fake.kind, message) == ("github", "moved") else "deleted" in row.note
         assert row.url == issue.url
     assert saving(acme, issue.saving_key).status == "open"
 

@@ -143,7 +143,7 @@ def test_dates_a_period_or_nothing_are_ways_to_say_days() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "period", "field", "said"),
+    ("start", "end", "period", "field", "message"),
     [
         (date(2026, 1, 1), None, None, "end_date", "end_date is missing"),
         (None, date(2026, 1, 1), None, "start_date", "start_date is missing"),
@@ -162,10 +162,10 @@ def test_dates_a_period_or_nothing_are_ways_to_say_days() -> None:
     ],
 )
 def test_days_that_make_no_sense_say_what_to_repair(
-    start: date | None, end: date | None, period: str | None, field: str, said: str
+    start: date | None, end: date | None, period: str | None, field: str, message: str
 ) -> None:
     with pytest.raises(UserError) as error:
         resolve(start, end, period)
 
     assert error.value.field == field
-    assert said in error.value.message
+    assert message in error.value.message

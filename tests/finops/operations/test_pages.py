@@ -76,11 +76,11 @@ def test_an_operator_who_left_finds_nothing(db: None) -> None:
     assert client.get("/admin/").status_code == 404
 
 
-@pytest.mark.parametrize("rest", ["", "accounts/user/?q=a", "accounts/user/3/change/"])
-def test_the_address_of_before_moved_for_good(db: None, rest: str) -> None:
-    answer = Client().get(f"/operators/{rest}")
+@pytest.mark.parametrize("path", ["", "accounts/user/?q=a", "accounts/user/3/change/"])
+def test_the_address_of_before_moved_for_good(db: None, path: str) -> None:
+    answer = Client().get(f"/operators/{path}")
 
-    assert (answer.status_code, answer.headers["Location"]) == (301, f"/admin/{rest}")
+    assert (answer.status_code, answer.headers["Location"]) == (301, f"/admin/{path}")
 
 
 def test_staff_find_the_console_in_their_menu(cast: Cast) -> None:

@@ -35,9 +35,9 @@ def split(account: Account, **changes: Any) -> None:
     SharedCostSplit.objects.create(account=account, **{**EVERY_CUSTOMER, **changes})
 
 
-def rows_of(account: Account, **rest: Any) -> dict[str, Any]:
+def rows_of(account: Account, **options: Any) -> dict[str, Any]:
     """Status, direct, allocated, cost and unit cost of each row of USD, by customer id or value."""
-    answer: Any = query_unit_cost(account, by_customer(splits="after", **rest))
+    answer: Any = query_unit_cost(account, by_customer(splits="after", **options))
     return {
         row.customer_id or "+".join(row.values) or row.status: (
             row.status,

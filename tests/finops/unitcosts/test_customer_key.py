@@ -34,7 +34,7 @@ def last_entry() -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "named"),
+    ("dimension", "expected_key"),
     [
         ("tag:customer", "tag:customer"),
         ("tag: Customer", "tag:customer"),
@@ -43,12 +43,12 @@ def last_entry() -> tuple[str, str]:
     ],
 )
 def test_the_customer_key_is_a_dimension_that_the_data_has(
-    cast: Cast, payer: Account, asked: str, named: str
+    cast: Cast, payer: Account, dimension: str, expected_key: str
 ) -> None:
-    set_customer_key(account=payer, actor=cast.actor, dimension=asked)
+    set_customer_key(account=payer, actor=cast.actor, dimension=dimension)
 
-    assert CustomerKey.objects.get().dimension == named
-    assert last_entry() == ("customer_key.set", named)
+    assert CustomerKey.objects.get().dimension == expected_key
+    assert last_entry() == ("customer_key.set", expected_key)
 
 
 def test_choosing_again_replaces_the_key_and_says_what_it_was(cast: Cast, payer: Account) -> None:
@@ -60,7 +60,7 @@ def test_choosing_again_replaces_the_key_and_says_what_it_was(cast: Cast, payer:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("dimension", "message"),
     [
         ("tag:custommer", "Nearest: 'tag:customer'"),
         ("customer", "Nearest: 'tag:customer'"),
@@ -72,12 +72,12 @@ def test_choosing_again_replaces_the_key_and_says_what_it_was(cast: Cast, payer:
     ids=["misspelt tag", "tag without prefix", "strange tag", "misspelt dimension", "empty", "long"],
 )
 def test_an_unknown_customer_key_is_refused_with_the_nearest(
-    cast: Cast, payer: Account, asked: str, said: str
+    cast: Cast, payer: Account, dimension: str, message: str
 ) -> None:
     with pytest.raises(UserError) as error:
-        set_customer_key(account=payer, actor=cast.actor, dimension=asked)
+        set_customer_key(account=payer, actor=cast.actor, dimension=dimension)
 
-    assert said in error.value.message
+    assert message in error.value.message
     assert not CustomerKey.objects.exists()
 
 
@@ -96,7 +96,7 @@ def test_an_alias_maps_another_spelling_and_can_be_removed(cast: Cast, payer: Ac
 
 
 @pytest.mark.parametrize(
-    ("value", "customer_id", "said"),
+    ("value", "customer_id", "message"),
     [
         ("Globex", "globex-corp", "Nearest: 'globex-corporation'"),
         ("Globex", "", "Choose a customer."),
@@ -104,9 +104,9 @@ def test_an_alias_maps_another_spelling_and_can_be_removed(cast: Cast, payer: Ac
     ],
 )
 def test_an_alias_of_nobody_is_refused(
-    cast: Cast, payer: Account, value: str, customer_id: str, said: str
+    cast: Cast, payer: Account, value: str, customer_id: str, message: str
 ) -> None:
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         add_customer_alias(account=payer, actor=cast.actor, value=value, customer_id=customer_id)
 
     assert not CustomerAlias.objects.exists()

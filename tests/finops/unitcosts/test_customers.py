@@ -126,7 +126,7 @@ def test_a_division_is_right_to_38_digits(cost: Decimal, usage: Decimal) -> None
 
 
 @pytest.mark.parametrize(
-    ("cost", "usage", "said"),
+    ("cost", "usage", "message"),
     [
         ("5", None, "No usage on these days."),
         (None, None, "No usage on these days."),
@@ -135,10 +135,10 @@ def test_a_division_is_right_to_38_digits(cost: Decimal, usage: Decimal) -> None
         ("5", "-1", "Usage is negative on these days: corrections exceed usage."),
     ],
 )
-def test_what_cannot_be_divided_says_why(cost: str | None, usage: str | None, said: str) -> None:
+def test_what_cannot_be_divided_says_why(cost: str | None, usage: str | None, message: str) -> None:
     quotient = divide_cost(None if cost is None else Decimal(cost), None if usage is None else Decimal(usage))
 
-    assert quotient == (None, said)
+    assert quotient == (None, message)
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ def test_mapping_leads_back_to_this_account_alone(cast: Cast, saas_account: Acco
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("fields", "problem"),
     [
         ({"value": "Globex Inc", "customer_id": "globx"}, "Nearest: &#x27;globex&#x27;"),
         ({"value": "", "customer_id": "globex"}, "Enter the value as it is in the bills."),
@@ -258,9 +258,9 @@ def test_mapping_leads_back_to_this_account_alone(cast: Cast, saas_account: Acco
     ids=["unknown customer", "no value", "no customer", "null"],
 )
 def test_an_alias_that_cannot_be_is_refused_beside_its_field(
-    cast: Cast, saas_account: Account, said: dict[str, str], problem: str
+    cast: Cast, saas_account: Account, fields: dict[str, str], problem: str
 ) -> None:
-    answer = signed_in(cast.member).post(ALIASES, said)
+    answer = signed_in(cast.member).post(ALIASES, fields)
 
     assert answer.status_code == 422
     assert problem in answer.content.decode()
@@ -350,9 +350,9 @@ def test_a_question_asks_the_lake_few_times(
     questions: list[object] = []
     run = engine.run
 
-    def count(*args: Any, **rest: Any) -> Any:
+    def count(*args: Any, **options: Any) -> Any:
         questions.append(args)
-        return run(*args, **rest)
+        return run(*args, **options)
 
     monkeypatch.setattr(engine, "run", count)
 

@@ -25,9 +25,9 @@ from tests.world.unit_costs import (
 from tests.world.usage import event
 
 
-def rows_of(account: Account, **rest: Any) -> dict[str, Any]:
+def rows_of(account: Account, **options: Any) -> dict[str, Any]:
     """Status, cost, usage and unit cost of each row, by customer id or value."""
-    answer = cost_per_unit(account, by_customer(**rest))
+    answer = cost_per_unit(account, by_customer(**options))
     return {
         row.customer_id or "+".join(row.values) or row.status: (
             row.status,
@@ -117,20 +117,20 @@ def test_a_metric_in_another_case_is_read_kindly_and_said(acme: Account) -> None
 
 
 @pytest.mark.parametrize(
-    ("quantities", "said"),
+    ("quantities", "message"),
     [(["0"], "Usage is 0"), (["5", "-5"], "Usage is 0"), (["5", "-7"], "Usage is negative")],
     ids=["zero", "corrected to zero", "corrected below zero"],
 )
 def test_usage_that_cannot_divide_gives_null_and_says_why(
-    acme: Account, quantities: list[str], said: str
+    acme: Account, quantities: list[str], message: str
 ) -> None:
     add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", each) for each in quantities])
 
     answer = cost_per_unit(acme, by_customer())
 
     assert answer.totals[0].unit_cost is None
-    assert said in answer.totals[0].reason
-    assert said in answer.rows[0].reason
+    assert message in answer.totals[0].reason
+    assert message in answer.rows[0].reason
     assert answer.rows[0].cost == 60
 
 
@@ -343,16 +343,16 @@ def test_an_unknown_customer_is_said_with_the_nearest(acme: Account) -> None:
 
 
 @pytest.mark.parametrize(
-    "rest", [{"mode": "per_customer"}, {"customers": ["acme"]}], ids=["mode", "customers"]
+    "options", [{"mode": "per_customer"}, {"customers": ["acme"]}], ids=["mode", "customers"]
 )
 def test_without_a_customer_key_the_error_says_where_to_choose_one(
-    acme: Account, rest: dict[str, Any]
+    acme: Account, options: dict[str, Any]
 ) -> None:
     add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 10)])
     CustomerKey.objects.all().delete()
 
     with pytest.raises(UserError, match="Members set it in Settings, Customer key"):
-        cost_per_unit(acme, march_query(**rest))
+        cost_per_unit(acme, march_query(**options))
     assert cost_per_unit(acme, march_query()).totals[0].unit_cost == 6
 
 

@@ -48,7 +48,7 @@ def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) ->
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "message"),
     [
         ([], "The previous period has no usage."),
         (
@@ -58,7 +58,7 @@ def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) ->
     ],
     ids=["none", "pushing began late"],
 )
-def test_without_earlier_usage_there_is_no_change(acme: Account, events: list[Any], said: str) -> None:
+def test_without_earlier_usage_there_is_no_change(acme: Account, events: list[Any], message: str) -> None:
     lines = [cost(date(2026, 2, n), 12, tags={"customer": "acme"}) for n in range(1, 29)]
     add_data(
         acme,
@@ -73,7 +73,7 @@ def test_without_earlier_usage_there_is_no_change(acme: Account, events: list[An
 
     assert change is not None
     assert (change.change, change.ratio) == (None, None)
-    assert said in change.reason
+    assert message in change.reason
     assert change.current_unit_cost == 2
 
 

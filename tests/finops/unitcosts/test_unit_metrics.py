@@ -227,7 +227,7 @@ def test_a_metric_is_made_changed_and_deleted_and_the_log_says_so(cast: Cast, sa
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("params", "message"),
     [
         ({"usage_metric": "request"}, "Nearest: 'requests'"),
         ({"usage_metric": ""}, "usage_metric"),
@@ -238,10 +238,10 @@ def test_a_metric_is_made_changed_and_deleted_and_the_log_says_so(cast: Cast, sa
     ids=["misspelt metric", "no metric", "misspelt dimension", "no values", "misspelt category"],
 )
 def test_what_a_query_would_refuse_is_not_saved(
-    cast: Cast, saas_account: Account, asked: dict[str, Any], said: str
+    cast: Cast, saas_account: Account, params: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(UserError, match=said):
-        save(cast, saas_account, **asked)
+    with pytest.raises(UserError, match=message):
+        save(cast, saas_account, **params)
 
     assert not UnitMetric.objects.exists()
 

@@ -85,9 +85,9 @@ def source(acme: Account) -> UsageSource:
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 @PROPERTY
-@given(found=events, asked=questions, waiting=st.integers(0, 40))
+@given(found=events, query=questions, waiting=st.integers(0, 40))
 def test_every_quantity_equals_a_plain_computation(
-    acme: Account, source: UsageSource, aggregation: str, found: list[Event], asked: MetricQuery, waiting: int
+    acme: Account, source: UsageSource, aggregation: str, found: list[Event], query: MetricQuery, waiting: int
 ) -> None:
     UsageMetric.objects.filter(name="requests").update(aggregation=aggregation)
     rows = with_positions([*found, *(event(day, "a", 1, metric="seats") for day in (START, END))])
@@ -96,15 +96,15 @@ def test_every_quantity_equals_a_plain_computation(
     store_usage(acme, rows[waiting:], source=source)
     append_to_inbox(acme, rows[:waiting], source=source)
 
-    answer = read_usage(acme, asked)
+    answer = read_usage(acme, query)
 
-    plain = Plain(rows, asked, aggregation)
+    plain = Plain(rows, query, aggregation)
     assert answer.aggregation == aggregation
     assert answer.days_with_data == len({each.day for each in plain.metric})
     assert answer.total == plain.value(plain.counted)
     assert answer.buckets == plain.buckets(plain.counted)
     assert answer.units == sorted({each.unit for each in plain.counted if each.unit})
-    if asked.by:
+    if query.by:
         plain.check(answer.groups, answer.group_count)
     else:
         assert answer.groups == []

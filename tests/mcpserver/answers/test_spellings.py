@@ -117,7 +117,7 @@ def test_other_spellings_beside_sums_that_were_split_or_spread_say_how_they_coun
 
 
 @pytest.mark.parametrize(
-    ("op", "value", "said"),
+    ("op", "value", "message"),
     [
         (
             "not_in",
@@ -129,14 +129,14 @@ def test_other_spellings_beside_sums_that_were_split_or_spread_say_how_they_coun
     ],
 )
 def test_other_operators_name_other_spellings(
-    acme: Account, writer: McpClient, op: str, value: str, said: str
+    acme: Account, writer: McpClient, op: str, value: str, message: str
 ) -> None:
     add_source(acme, a_day_of_environments())
     values = [value] if value else []
 
     answer = writer.ask("querySpend", **WEEK, filters=[{"dimension": "tag:env", "op": op, "values": values}])
 
-    assert any(each.startswith(said) for each in answer["warnings"])
+    assert any(each.startswith(message) for each in answer["warnings"])
 
 
 def test_other_keys_stand_beside_groups_of_a_tag(acme: Account, writer: McpClient) -> None:

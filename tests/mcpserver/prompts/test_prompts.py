@@ -144,7 +144,7 @@ def test_amounts_become_numbers_and_empty_arguments_are_left_out(mcp_client: Mcp
 
 @requirement("prompts:arguments")
 @pytest.mark.parametrize(
-    ("prompt", "arguments", "says"),
+    ("prompt", "arguments", "message"),
     [
         ("weekly_cost_digest", {"team": "Grwth"}, "team: 'Grwth' does not exist. Nearest: 'Growth'. Use listTeams."),
         ("weekly_cost_digest", {"source": "Cloud"}, "source: 'Cloud' does not exist. Nearest: 'Clouds'."),
@@ -175,9 +175,9 @@ def test_amounts_become_numbers_and_empty_arguments_are_left_out(mcp_client: Mcp
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_refused_with_what_comes_nearest(
-    mcp_client: McpClient, prompt: str, arguments: dict[str, str], says: str
+    mcp_client: McpClient, prompt: str, arguments: dict[str, str], message: str
 ) -> None:
-    assert says in refusal(mcp_client, prompt, **arguments)
+    assert message in refusal(mcp_client, prompt, **arguments)
 
 
 @requirement("prompts:arguments")

@@ -43,7 +43,7 @@ def writer(ops: AlertChannel, writer: McpClient) -> McpClient:
 
 
 @pytest.mark.parametrize(
-    ("asked", "about"),
+    ("options", "about"),
     [
         (
             {"trigger": "budget", "budget": "cloud"},
@@ -68,7 +68,7 @@ def writer(ops: AlertChannel, writer: McpClient) -> McpClient:
     ids=["budget", "forecast", "anomaly", "source", "team", "cost tag", "digest"],
 )
 def test_a_channel_is_subscribed_and_answered_as_the_list_shows_it(
-    cast: Cast, writer: McpClient, asked: dict[str, Any], about: str
+    cast: Cast, writer: McpClient, options: dict[str, Any], about: str
 ) -> None:
     with account_scope(cast.account):
         create_budget(cast.account, "Cloud")
@@ -76,7 +76,7 @@ def test_a_channel_is_subscribed_and_answered_as_the_list_shows_it(
         Team.objects.create(name="Core")
         CostTag.objects.create(key="Unit")
 
-    answer = writer.ask(TOOL, channel="ops", **asked)
+    answer = writer.ask(TOOL, channel="ops", **options)
 
     (listing,) = writer.ask("listAlertSubscriptions")["subscriptions"]
     assert answer["subscription"] == listing
@@ -97,7 +97,7 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: McpClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("options", "message"),
     [
         ({"channel": "Opps"}, ("channel: 'Opps' does not exist. Nearest: 'Ops'. Use listAlertChannels.")),
         (
@@ -150,16 +150,16 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: McpClient) -> None:
     ids=str,
 )
 def test_what_makes_no_subscription_is_refused_and_says_what_to_mend(
-    cast: Cast, writer: McpClient, caplog: pytest.LogCaptureFixture, asked: dict[str, Any], says: str
+    cast: Cast, writer: McpClient, caplog: pytest.LogCaptureFixture, options: dict[str, Any], message: str
 ) -> None:
     with account_scope(cast.account):
         create_budget(cast.account, "Cloud")
         CostTag.objects.create(key="Unit")
 
     with caplog.at_level(logging.ERROR):
-        problem = writer.problem(TOOL, **{**DIGEST, **asked})
+        problem = writer.problem(TOOL, **{**DIGEST, **options})
 
-    assert says in problem
+    assert message in problem
     assert "incident" not in problem
     assert not caplog.records
     with account_scope(cast.account):

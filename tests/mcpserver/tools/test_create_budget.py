@@ -102,7 +102,7 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: McpClient) -> Non
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "expected_message"),
     [
         ({"name": "a\x00b"}, "name: "),
         ({"name": "   "}, "Enter a name."),
@@ -140,7 +140,7 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: McpClient) -> Non
     ids=str,
 )
 def test_what_makes_no_budget_is_refused_and_says_what_to_mend(
-    cast: Cast, writer: McpClient, caplog: pytest.LogCaptureFixture, change: dict[str, Any], says: str
+    cast: Cast, writer: McpClient, caplog: pytest.LogCaptureFixture, change: dict[str, Any], expected_message: str
 ) -> None:
     with account_scope(cast.account):
         CostSource.objects.create(name="Bills")
@@ -150,7 +150,7 @@ def test_what_makes_no_budget_is_refused_and_says_what_to_mend(
     with caplog.at_level(logging.ERROR):
         problem = budget_refusal(writer, **change)
 
-    assert says in problem
+    assert expected_message in problem
     assert "incident" not in problem
     assert len(problem) < 1_000
     assert not caplog.records

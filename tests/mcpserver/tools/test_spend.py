@@ -77,7 +77,7 @@ def test_arguments_are_taken_kindly(mcp_client: McpClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"group_by": ["servise"]}, "group_by: 'servise' does not exist. Nearest: service"),
         ({"groupby": ["service"]}, "querySpend has no argument"),
@@ -95,8 +95,8 @@ def test_arguments_are_taken_kindly(mcp_client: McpClient) -> None:
         ({"top": 51}, "at most 50"),
     ],
 )
-def test_an_error_alone_says_how_to_repair_the_call(mcp_client: McpClient, arguments: dict[str, Any], said: str) -> None:
-    assert said in mcp_client.problem("querySpend", **arguments)
+def test_an_error_alone_says_how_to_repair_the_call(mcp_client: McpClient, arguments: dict[str, Any], message: str) -> None:
+    assert message in mcp_client.problem("querySpend", **arguments)
 
 
 def test_values_are_listed_page_by_page(mcp_client: McpClient) -> None:

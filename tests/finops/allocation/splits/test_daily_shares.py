@@ -23,20 +23,20 @@ def days(draw: st.DrawFn) -> list[Day]:
     return draw(st.lists(st.tuples(rows, amounts), min_size=1, max_size=10))
 
 
-def exact(asked: list[Day], key: str) -> list[Fraction]:
+def exact(days_with_weights: list[Day], key: str) -> list[Fraction]:
     """What each place would get without any cut."""
-    shares_of_key = [(weights, Fraction(amounts.get(key, 0), sum(weights))) for weights, amounts in asked]
+    shares_of_key = [(weights, Fraction(amounts.get(key, 0), sum(weights))) for weights, amounts in days_with_weights]
     return [
         sum((share * weights[place] for weights, share in shares_of_key), Fraction(0))
-        for place in range(len(asked[0][0]))
+        for place in range(len(days_with_weights[0][0]))
     ]
 
 
-@given(asked=days())
-def test_parts_add_up_and_are_cut_once_whatever_the_days(asked: list[Day]) -> None:
-    for key, (total, parts) in allocate_by_day(asked).items():
-        exact_part = exact(asked, key)
-        assert total == sum(amounts.get(key, 0) for _weights, amounts in asked) == sum(parts)
+@given(days_with_weights=days())
+def test_parts_add_up_and_are_cut_once_whatever_the_days(days_with_weights: list[Day]) -> None:
+    for key, (total, parts) in allocate_by_day(days_with_weights).items():
+        exact_part = exact(days_with_weights, key)
+        assert total == sum(amounts.get(key, 0) for _weights, amounts in days_with_weights) == sum(parts)
         last = max((place for place, amount in enumerate(exact_part) if amount), default=-1)
         assert all(
             abs(part - amount) < 1 for part, amount in zip(parts[:last], exact_part[:last], strict=True)
@@ -52,9 +52,9 @@ def test_a_single_day_is_shared_out_as_one_amount_is(amount: int, weights: list[
     assert allocate_by_day([(weights, {"a": amount})]) == {"a": (amount, allocate(amount, weights))}
 
 
-@given(asked=days())
-def test_the_order_of_days_changes_nothing(asked: list[Day]) -> None:
-    assert allocate_by_day(asked) == allocate_by_day(asked[::-1])
+@given(days_with_weights=days())
+def test_the_order_of_days_changes_nothing(days_with_weights: list[Day]) -> None:
+    assert allocate_by_day(days_with_weights) == allocate_by_day(days_with_weights[::-1])
 
 
 def test_what_comes_out_even_is_not_cut() -> None:

@@ -42,7 +42,7 @@ def problem_of(**changes: Any) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("changes", "field", "says"),
+    ("changes", "field", "message"),
     [
         ({"amounts": {"BilledCost": {"column": "A", "factor": "0"}}}, "BilledCost", "Enter a factor above 0"),
         ({"amounts": {"BilledCost": {"column": "A", "factor": "-1"}}}, "BilledCost", "For negative costs, set “Costs are”."),
@@ -68,11 +68,11 @@ def problem_of(**changes: Any) -> tuple[str, str]:
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_of_the_column_with_what_to_do(
-    changes: dict[str, Any], field: str, says: str
+    changes: dict[str, Any], field: str, message: str
 ) -> None:
     problem = problem_of(**changes)
     assert problem[0] == field
-    assert says in problem[1]
+    assert message in problem[1]
 
 
 @pytest.mark.parametrize("stored", [{"amounts": []}, {"else": 1}, {"granularity": "week"}, {"tags": [{}]}])

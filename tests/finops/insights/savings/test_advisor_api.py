@@ -110,10 +110,10 @@ def test_a_purchase_in_several_terms_and_lookbacks_counts_once(
 
 
 @pytest.mark.parametrize(
-    ("plan", "kept", "saving"), [("5000", "Reserve", 600), ("9600", "Buy a savings plan", 800)]
+    ("plan", "expected_plan", "saving"), [("5000", "Reserve", 600), ("9600", "Buy a savings plan", 800)]
 )
 def test_of_reservations_and_a_savings_plan_for_the_same_compute_the_larger_side_counts(
-    api: ArmApi, acme: Account, cast: Cast, plan: str, kept: str, saving: int
+    api: ArmApi, acme: Account, cast: Cast, plan: str, expected_plan: str, saving: int
 ) -> None:
     """A reserved database is no compute that the plan covers: it counts beside."""
     source = connect_azure(cast)
@@ -126,7 +126,7 @@ def test_of_reservations_and_a_savings_plan_for_the_same_compute_the_larger_side
     ]
     refresh(source)
     rows = [each for each in advisor_savings(acme) if "Sql" not in each.title]
-    assert {each.title.split(":")[0] for each in rows} == {kept}
+    assert {each.title.split(":")[0] for each in rows} == {expected_plan}
     assert sum(each.monthly_saving or 0 for each in rows) == saving
     assert any("Replaces " in each.advice for each in rows)
     assert list_savings(acme, SavingsQuery(rule="azure_advisor")).totals[0].monthly_saving == saving + 100

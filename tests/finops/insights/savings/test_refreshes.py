@@ -122,8 +122,8 @@ def test_the_first_sentence_says_it_whatever_is_asked(
 ) -> None:
     fail_later(api, acme, source)
 
-    def first_sentence(**asked: str) -> str:
-        question = SavingsQuery(status=status, **asked)  # type: ignore[arg-type]
+    def first_sentence(**params: str) -> str:
+        question = SavingsQuery(status=status, **params)  # type: ignore[arg-type]
         return list_savings(acme, question).summary.split("failed")[0]
 
     assert ". " not in first_sentence()

@@ -288,7 +288,7 @@ def test_a_source_that_begins_between_stands_beside_the_change(acme: Account) ->
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("options", "field"),
     [
         ({"previous_start_date": ["2026-01-01"], "previous_end_date": []}, "previous_end_date"),
         ({"previous_start_date": [], "previous_end_date": ["2026-01-31"]}, "previous_start_date"),
@@ -298,9 +298,9 @@ def test_a_source_that_begins_between_stands_beside_the_change(acme: Account) ->
     ids=["half", "other half", "backwards", "overlapping"],
 )
 def test_earlier_days_that_make_no_sense_are_refused_by_name(
-    acme: Account, given: dict[str, list[str]], field: str
+    acme: Account, options: dict[str, list[str]], field: str
 ) -> None:
-    query = SpendChangeQuery.from_params({**MONTHS.to_params(), **given})
+    query = SpendChangeQuery.from_params({**MONTHS.to_params(), **options})
 
     with pytest.raises(UserError) as error:
         explain_spend_change(acme, query)

@@ -143,9 +143,9 @@ days = st.tuples(st.dates(JANUARY, date(2026, 3, 1)), st.dates(JANUARY, date(202
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40), deadline=None
 )
-@given(asked=columns, days=days, allow_rollups=st.booleans(), rolled_up=st.booleans())
+@given(group_columns=columns, days=days, allow_rollups=st.booleans(), rolled_up=st.booleans())
 def test_they_are_what_postgresql_gives(
-    cast: Cast, asked: list[str], days: tuple[date, date], allow_rollups: bool, rolled_up: bool
+    cast: Cast, group_columns: list[str], days: tuple[date, date], allow_rollups: bool, rolled_up: bool
 ) -> None:
     segments.retire_source(account=cast.account, kind=Kind.COST, source_id=1)
     store(cast.account, many)
@@ -155,10 +155,10 @@ def test_they_are_what_postgresql_gives(
     store(cast.other_account, many)
 
     files = manifest_files(
-        cast.account, cost_manifest(cast.account), *days, asked, allow_rollups=allow_rollups
+        cast.account, cost_manifest(cast.account), *days, group_columns, allow_rollups=allow_rollups
     )
 
-    assert files == queries.segment_files(cast.account, Kind.COST, *days, asked, allow_rollups=allow_rollups)
+    assert files == queries.segment_files(cast.account, Kind.COST, *days, group_columns, allow_rollups=allow_rollups)
 
 
 def test_questions_of_two_accounts_read_their_own_files(cast: Cast) -> None:
