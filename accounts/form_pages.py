@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from accounts.doors import AccountRequest
+from accounts.page_access import AccountRequest
 from accounts.forms import FormErrors
 
 

@@ -1,4 +1,4 @@
-"""Ring 2 of tenancy: rows of an account are reachable only while that account is in scope.
+"""Rows of an account are reachable only while that account is in scope (ring 2 of ADR 0001).
 
 `Model.objects` is filtered by the account in scope and raises with none. `Model.objects.unscoped()` is the explicit,
 greppable exception (code that resolves a credential, sweeps over all accounts). Limits: related access (`row.account`) goes

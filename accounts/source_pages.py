@@ -14,7 +14,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.doors import AccountRequest
+from accounts.page_access import AccountRequest
 from accounts.forms import ErrorMessages, FormErrors
 from finops.lib.params import id_of
 

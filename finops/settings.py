@@ -114,13 +114,13 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "finops.telemetry.middleware.trace_request",  # first: around all that is answered
     "finops.health.answer_probes",  # first: a probe's Host header is an address, and it has no cookie
-    "finops.cost_access.middleware.undecided_access",  # around all doors: each decides whose cost its reader sees
-    "mcpserver.middleware.mcp_door",  # first: it serves /api/mcp itself, and the rest is for pages
-    "mcpserver.middleware.rest_door",  # and this one /api/v1
-    "ingestion.middleware.push_door",  # and this one /api/usage/events
-    "finops.connections.middleware.cost_push_door",  # and this one /api/costs
-    "finops.change_events.middleware.event_push_door",  # and this one /api/events
-    "accounts.sso.scim.middleware.scim_door",  # and this one /scim/v2
+    "finops.cost_access.middleware.undecided_access",  # around all endpoints: each sets the cost that its reader may see
+    "mcpserver.middleware.mcp_middleware",  # first: it serves /api/mcp itself, and the rest is for pages
+    "mcpserver.middleware.rest_middleware",  # and this one /api/v1
+    "ingestion.middleware.push_middleware",  # and this one /api/usage/events
+    "finops.connections.middleware.cost_push_middleware",  # and this one /api/costs
+    "finops.change_events.middleware.event_push_middleware",  # and this one /api/events
+    "accounts.sso.scim.middleware.scim_middleware",  # and this one /scim/v2
     "finops.web.busy.answer_busy",  # what finops.web.admission has no slot for; the endpoints above have their own response
     "django.middleware.security.SecurityMiddleware",
     "finops.web.static_files.StaticFilesMiddleware",
@@ -239,14 +239,14 @@ SPARK_MIN_BYTES: int = env.int("SPARK_MIN_BYTES", 8 * 1024**3)
 IMPORT_MEMORY_BYTES: int = env.int("IMPORT_MEMORY_BYTES", 0)
 IMPORT_PART_BYTES: int = env.int("IMPORT_PART_BYTES", 256 << 20)  # finops.costs.services.import_parts
 
-# The MCP door.
+# The MCP endpoint.
 MCP_RATE_LIMIT_PER_MINUTE: int = env.int("MCP_RATE_LIMIT_PER_MINUTE", 1_000)
 MCP_MAX_BODY_BYTES: int = env.int("MCP_MAX_BODY_BYTES", 1024**2)
 MCP_ALLOWED_ORIGINS: list[str] = env.list("MCP_ALLOWED_ORIGINS", default=[])
 # How long calls of assistants are gathered before they are written to Assistant activity.
 ACTIVITY_WRITE_SECONDS: float = env.float("ACTIVITY_WRITE_SECONDS", 0.5)
 
-# The push door.
+# The push endpoint.
 USAGE_MAX_BODY_BYTES: int = env.int("USAGE_MAX_BODY_BYTES", 16 * 1024**2)
 USAGE_RATE_LIMIT_PER_MINUTE: int = env.int("USAGE_RATE_LIMIT_PER_MINUTE", 1_000)
 EVENT_RATE_LIMIT_PER_MINUTE: int = env.int("EVENT_RATE_LIMIT_PER_MINUTE", 1_000)

@@ -18,7 +18,7 @@ from django.template import loader
 from django.templatetags.static import static
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Membership, Role
 from finops.lib import clock

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from ingestion.views import cloudevents, otlp, push
 
-DOORS: Final = {
+ENDPOINTS: Final = {
     push.PATH: push.push,
     cloudevents.PATH: cloudevents.push,
     cloudevents.OPENMETER_PATH: cloudevents.push_as_openmeter,
@@ -17,8 +17,8 @@ DOORS: Final = {
 }
 
 
-def push_door(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def push_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
-        return DOORS.get(request.path_info, get_response)(request)
+        return ENDPOINTS.get(request.path_info, get_response)(request)
 
     return middleware

@@ -153,7 +153,7 @@ class _StatementCounter:
 
 
 def current_sources() -> Sources | None:
-    """Return the state that the door has read for this call; None if the handler has to read it."""
+    """Return the state that the endpoint has read for this call; None if the handler has to read it."""
     return _sources.get()
 
 

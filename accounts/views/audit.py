@@ -11,7 +11,7 @@ from django.http import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from accounts.limits import AUDIT_LOG_DAYS, limit_of
 from accounts.models import AuditEntry, Role
 from finops.lib.listing import Column, ListFilter, ListPage, wants_csv

@@ -7,7 +7,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from accounts import services
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 
 
 @account_page()

@@ -14,7 +14,7 @@ from finops.lib.constraints import not_empty, unique_in_account
 
 
 class AlertChannel(AccountModel):
-    """A destination of alerts. `target` is sealed (finops.lib.sealing) because it has secrets; the doors show
+    """A destination of alerts. `target` is sealed (finops.lib.sealing) because it has secrets; pages and tools show
     `shown_target`."""
 
     class Kind(models.TextChoices):

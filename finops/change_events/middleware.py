@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from finops.change_events.views import push
 
 
-def event_push_door(
+def event_push_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:

@@ -11,7 +11,7 @@ from django.urls import resolve
 PREFIX: Final = "/api/costs/"
 
 
-def cost_push_door(
+def cost_push_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:

@@ -1,8 +1,8 @@
-"""What limited cost access registers with the doors of accounts."""
+"""What limited cost access registers with the access checks of accounts."""
 
 from __future__ import annotations
 
-from accounts.doors import member_annotations, page_refusals, page_scopes
+from accounts.page_access import member_annotations, page_refusals, page_scopes
 from accounts.reader_limits import ReaderLimit, reader_limits
 from finops.cost_access.pages import page_access, refuse_page
 from finops.cost_access.queries import (

@@ -1,4 +1,4 @@
-"""Middleware that denies all cost until a door has decided what its reader may see."""
+"""Middleware that denies all cost until an access check has set what its reader may see."""
 
 from __future__ import annotations
 

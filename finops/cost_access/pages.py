@@ -1,4 +1,4 @@
-"""The door of pages: which cost the reader may see, and which pages are open to a limited reader."""
+"""The access check of pages: which cost the reader may see, and which pages are open to a limited reader."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounts.doors import SAFE_METHODS, AccountRequest
+from accounts.page_access import SAFE_METHODS, AccountRequest
 from finops.cost_access.models import CostAccessLimit
 from finops.cost_access.queries import LIMIT_ROLES
 from finops.cost_access.reach import LEFT_OUT, PAGES, WRITES, instead_of

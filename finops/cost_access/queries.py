@@ -59,8 +59,8 @@ def own_limit_choices(memberships: Sequence[Membership]) -> dict[int, list[tuple
 
 
 def limit_id_of_member() -> Subquery:
-    """Annotation for the door of pages: the id of the limit of the membership that it reads."""
-    # Unscoped: the door resolves who may enter, before an account is in scope.
+    """Annotation for the access check of pages: the id of the limit of the membership that it reads."""
+    # Unscoped: the access check runs, before an account is in scope.
     assigned = CostAccessAssignment.objects.unscoped().filter(membership=OuterRef("pk"))
     return Subquery(assigned.values("limit")[:1])
 

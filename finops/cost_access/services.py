@@ -1,4 +1,4 @@
-"""Writes of limited cost access. The doors authorize the caller: admins."""
+"""Writes of limited cost access. The views authorize the caller: admins."""
 
 from __future__ import annotations
 

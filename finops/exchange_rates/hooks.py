@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accounts.doors import page_scopes
+from accounts.page_access import page_scopes
 from finops.exchange_rates.pages import page_currency
 from finops.exchange_rates.rates_column import rates_column
 from finops.lib.listing import common_columns

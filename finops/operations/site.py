@@ -56,7 +56,7 @@ class OperatorSite(admin.AdminSite):
         unknown URL."""
 
         @functools.wraps(view)
-        def door(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def operator_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return redirect_to_login(request.get_full_path())
             if not self.has_permission(request):
@@ -64,8 +64,8 @@ class OperatorSite(admin.AdminSite):
             answer: HttpResponseBase = view(request, *args, **kwargs)
             return answer
 
-        door.is_operator_door = True  # type: ignore[attr-defined]
-        return never_cache(csrf_protect(door))
+        operator_view.is_operator_page = True  # type: ignore[attr-defined]
+        return never_cache(csrf_protect(operator_view))
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         urls: list[URLPattern | URLResolver] = [

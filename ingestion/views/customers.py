@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.lib import clock
 from finops.lib.choices import GRANULARITIES, PERIODS
 from finops.lib.errors import UserError

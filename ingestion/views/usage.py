@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.lib.choices import GRANULARITIES, PERIODS, TOPS
 from finops.lib.errors import UserError
 from finops.lib.query_page import QueryPage

@@ -11,7 +11,7 @@ from mcpserver.views import PATH, make_endpoint
 from tests.mcpserver.mcp_client import server_of
 from tests.mcpserver.toys import make_toys
 
-REAL = "mcpserver.middleware.mcp_door"
+REAL = "mcpserver.middleware.mcp_middleware"
 TOYS = "tests.credentials.toys.toy_mcp_middleware"
 REST_TOOLS = "/api/v1/tools/"
 

@@ -29,7 +29,7 @@ def test_there_is_a_list_a_page_and_an_action_for_nearly_every_model() -> None:
 
 
 def test_every_page_has_the_door_of_operators() -> None:
-    assert [str(route) for route in ROUTES if not getattr(route.view, "is_operator_door", False)] == []
+    assert [str(route) for route in ROUTES if not getattr(route.view, "is_operator_page", False)] == []
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.ai_spend.ai_spend_query import DEFAULT_TOP, AiSpendQuery
 from finops.ai_spend.answers import AiSpendAnswer, AiSpendRow
 from finops.ai_spend.charts import marked_trends

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.urls import reverse
 
-from accounts.doors import AccountRequest
+from accounts.page_access import AccountRequest
 from finops.lib.params import id_of
 
 TYPED: Final = "subscription"

@@ -9,7 +9,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from accounts.models import Role
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, EventSubscription

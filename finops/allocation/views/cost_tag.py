@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.allocation.cost_tags.resolution import PREFIX
 from finops.allocation.cost_tags.schemas import CostTagQuery
 from finops.allocation.cost_tags.text import rule_words

@@ -17,7 +17,7 @@ from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from accounts.models import Role
 from finops.allocation.cost_tag_charts import effect_tables
 from finops.allocation.cost_tags.resolution import PREFIX

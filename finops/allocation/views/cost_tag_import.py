@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from accounts.models import Role
 from finops.allocation.forms import CostTagForm, YamlForm
 from finops.allocation.models import CostTag

@@ -9,7 +9,7 @@ from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.splits import last_complete_month, split_effect
 from finops.allocation.split_charts import effect_charts

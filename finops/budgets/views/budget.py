@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.budgets.charts import bar_of, budget_charts
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures

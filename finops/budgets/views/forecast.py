@@ -9,7 +9,7 @@ from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.budgets.forecast_answers import ForecastAnswer, ForecastRow
 from finops.budgets.forecast_charts import ForecastChart, charts_of, marked_charts_of
 from finops.budgets.forecast_query import MAX_GROUPS, ForecastQuery

@@ -7,7 +7,7 @@ from django.http import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.costs.bill_versions_csv import MOST_LINES, bill_versions_csv
 from finops.costs.queries.bill_versions import (
     BillVersionsQuery,

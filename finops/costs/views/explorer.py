@@ -10,7 +10,7 @@ from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.costs import explorer_steps
 from finops.costs.answers import SpendAnswer, drop_other_currencies
 from finops.costs.charts import marked_tables

@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from accounts.first_steps import first_steps_of
 from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal, drop_other_currencies
 from finops.costs.charts import marked_tables

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from django.urls import reverse
 
-from accounts.doors import AccountRequest
+from accounts.page_access import AccountRequest
 from finops.costs.dimensions import registry
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
 from finops.costs.spend_query import MAX_GROUPS

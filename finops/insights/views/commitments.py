@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.costs.views.query_page import CostQueryPage
 from finops.exchange_rates.csv_columns import CsvRow
 from finops.insights.charts import marked_commitment_charts

@@ -6,7 +6,7 @@ from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.insights.connection_health import IRREGULAR, ConnectionHealth
 from finops.insights.data_health import HealthAnswer, data_health, needs_attention
 from finops.lib.listing import Column, ListPage

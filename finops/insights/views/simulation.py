@@ -10,7 +10,7 @@ from typing import Any, Final
 from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.costs.queries.sources import load_sources
 from finops.costs.views.query_page import CostQueryPage
 from finops.insights.purchase_plans.queries import plan_purchase

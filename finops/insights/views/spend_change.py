@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.costs.views.choices import COMPARISONS
 from finops.costs.views.query_page import COST_OPTIONS, CostQueryPage
 from finops.exchange_rates.pages import display_of_page

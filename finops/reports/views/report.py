@@ -8,7 +8,7 @@ from django.http import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from accounts.doors import AccountRequest, account_page
+from accounts.page_access import AccountRequest, account_page
 from finops.allocation.queries.teams import team_names
 from finops.costs.answers import drop_other_currencies
 from finops.costs.charts import marked_tables, series_tables

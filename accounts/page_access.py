@@ -1,4 +1,4 @@
-"""Ring 1 of tenancy: the access check of every page beneath `/a/<slug>/`."""
+"""The access check of every page below `/a/<slug>/` (ring 1 of ADR 0001)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
 
     def decorate(view: View[P]) -> Callable[..., HttpResponseBase]:
         @functools.wraps(view)
-        def door(request: Any, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        def account_view(request: Any, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return redirect_to_login(request.get_full_path())
             membership: Any = (
@@ -107,8 +107,8 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
                 refusal = next((each for refuse in page_refusals.values() if (each := refuse(request))), None)
                 return _render_in_scope(refusal or view(request, *args, **kwargs))
 
-        door.required_role = role  # type: ignore[attr-defined]
-        return door
+        account_view.required_role = role  # type: ignore[attr-defined]
+        return account_view
 
     return decorate
 
