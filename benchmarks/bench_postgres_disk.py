@@ -33,8 +33,8 @@ from tests.finops.change_events.event_client import create_event_client
 from tests.ingestion.push_client import event, create_push_client
 from tests.live_settings import STORAGES
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.alerts import create_channel
-from tests.world.costs import add_source, cost
+from tests.factories.alerts import create_channel
+from tests.factories.costs import add_source, cost
 
 ROWS: Final = 10_000
 PUSHES: Final = 1_000

@@ -20,7 +20,7 @@ from benchmarks.table import Row, timings
 from finops.allocation.models import SharedCostSplit
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
-from tests.world.usage import add_usage, event
+from tests.factories.usage import add_usage, event
 
 LINES = int(os.environ.get("BENCH_SPLITS_LINES", "120_000"))
 TURNS = int(os.environ.get("BENCH_SPLITS_TURNS", "3"))

@@ -25,7 +25,7 @@ from finops.connections import services
 from finops.connections.connectors import connector_of
 from finops.connections.models import CostConnection, CostSync
 from finops.lib import clock
-from tests.world.bill_text import HEADER, month_of
+from tests.factories.bill_text import HEADER, month_of
 
 ROUNDS = int(os.environ.get("BENCH_SYNCS_ROUNDS", "3"))
 ACCOUNTS, SOURCES = 20, 10

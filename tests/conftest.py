@@ -18,7 +18,7 @@ from tests.cast import Cast, make_cast, signed_in
 from tests.examples import SOAK, examples
 from tests.migrated import first_migrates
 from tests.servers import live_server_process
-from tests.world.days import NOON
+from tests.factories.days import NOON
 
 __all__ = ["live_server_process"]
 

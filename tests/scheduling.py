@@ -1,7 +1,7 @@
 """pytest plugin: the tests that pytest-xdist runs in sequence in one worker, with `--dist loadgroup`.
 
 A group has the tests of one `xdist_group` mark, those that share a server, or those of a module that share one of its
-fixtures, so that a server, a chromium or a world starts once and not in each worker. Groups are scheduled first,
+fixtures, so that a server, a browser or an account with data starts once and not in each worker. Groups are scheduled first,
 those of FIRST and then the largest, so that no worker waits for one at the end.
 
 The scheduler of pytest-xdist 3.8 gets its groups in test names, which pytest 9.2 no longer allows to change

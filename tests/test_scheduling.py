@@ -21,11 +21,11 @@ def console():
     pass
 
 @pytest.fixture(scope="module")
-def world():
+def account():
     pass
 
 @pytest.mark.parametrize("n", range(6))
-def test_in_the_world(n, world):
+def test_with_the_account(n, account):
     note(__name__)
 
 @pytest.mark.xdist_group("marked")
@@ -44,7 +44,7 @@ def note(group):
 
 
 @pytest.mark.slow
-def test_a_group_and_the_users_of_a_server_or_of_a_world_each_run_in_one_worker(tmp_path: Path) -> None:
+def test_a_group_and_the_users_of_a_server_or_of_an_account_each_run_in_one_worker(tmp_path: Path) -> None:
     for name in ("test_one.py", "test_two.py"):
         (tmp_path / name).write_text(FILE)
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", "-c", os.devnull]

@@ -30,11 +30,11 @@ from tests.cast import Cast, signed_in
 from tests.finops.ai_spend.test_review import claude
 from tests.finops.insights.anomalies.bills import FIRST, SPIKE, bill, run_detection, with_extra
 from tests.finops.insights.commitments.test_commitments import commitment_line
-from tests.world.budgets import create_budget, source_scope
-from tests.world.costs import add_source
-from tests.world.dashboards import create_board, widget
-from tests.world.days import NOON
-from tests.world.usage import event, push_events
+from tests.factories.budgets import create_budget, source_scope
+from tests.factories.costs import add_source
+from tests.factories.dashboards import create_board, widget
+from tests.factories.days import NOON
+from tests.factories.usage import event, push_events
 
 TEMPLATES = Path("templates")
 DRAWS = re.compile(r'data-chart=|\{% drawing |"(?:costs/_charts|_chart|mail/_chart)\.html"')

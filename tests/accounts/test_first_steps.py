@@ -18,7 +18,7 @@ from finops.costs.models import CostSource
 from finops.lib import clock
 from tests.cast import Cast, signed_in
 from tests.pages import get_page
-from tests.world.budgets import create_budget
+from tests.factories.budgets import create_budget
 
 pytestmark = pytest.mark.django_db
 ACTIONS = ("Connect source", "Invite teammate", "Connect assistant", "Create budget")

@@ -43,7 +43,7 @@ from tests.cast import ACTOR, PASSWORD, make_cast, signed_in
 from tests.due import run_due
 from tests.finops.activity.call_helpers import ask_for_days
 from tests.finops.lake.facts import line, store
-from tests.world.usage import add_metrics, event, push_events
+from tests.factories.usage import add_metrics, event, push_events
 
 SERVICES = [
     ("AWS", "Amazon Elastic Compute Cloud", "Compute", 410),

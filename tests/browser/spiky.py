@@ -10,7 +10,7 @@ from accounts.services import create_account
 from finops.lib import clock
 from tests.cast import PASSWORD
 from tests.finops.insights.anomalies.bills import bill, run_detection, with_extra
-from tests.world.costs import add_source
+from tests.factories.costs import add_source
 
 DAYS = 240
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 
 def add_operator() -> None:
-    """In the server's world."""
+    """In the server's process."""
     if not User.objects.filter(email="operator@example.com").exists():
         User.objects.create_superuser("operator@example.com", PASSWORD)
 

@@ -26,7 +26,7 @@ ERROR = (
 
 
 def add_export() -> int:
-    """In the server's world: one that failed at last."""
+    """In the server's process: one that failed at last."""
     account, now = Account.objects.get(slug="acme"), clock.now()
     with account_scope(account):
         export = DataExport.objects.create(

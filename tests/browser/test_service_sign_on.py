@@ -20,7 +20,7 @@ LIST = "/admin/sso/identityprovider/"
 
 
 def add_operator() -> None:
-    """In the server's world."""
+    """In the server's process."""
     if not User.objects.filter(email="operator@example.com").exists():
         User.objects.create_superuser("operator@example.com", PASSWORD)
 

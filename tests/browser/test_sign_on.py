@@ -25,7 +25,7 @@ SETTINGS = "/a/acme/settings/sign-on/"
 
 
 def add_providers(oidc_url: str, saml_url: str, certificate: str) -> int:
-    """In the server's world; the number of the OpenID Connect one."""
+    """In the server's process; the number of the OpenID Connect one."""
     account = Account.objects.get(slug="acme")
     add_saml(account, Server(saml_url, certificate), "acme.test", name="Acme Entra ID")
     provider = add_oidc(account, Server(oidc_url), "example.com", name="Acme Okta")
@@ -38,7 +38,7 @@ def add_providers(oidc_url: str, saml_url: str, certificate: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer, Server, Server, int]]:
+def sign_on_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer, Server, Server, int]]:
     folder = tmp_path_factory.mktemp("saml")
     with serve(ALERT_ALLOWED_NETWORKS="127.0.0.0/8") as console:
         console.run("tests.browser.people:cast")
@@ -67,9 +67,9 @@ def sign_in(page: Page, email: str) -> None:
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_an_admin_signs_in_by_openid_connect_and_sees_settings(
-    browser: Browser, world: tuple[LiveServer, Server, Server, int], width: int, tmp_path: Path
+    browser: Browser, sign_on_servers: tuple[LiveServer, Server, Server, int], width: int, tmp_path: Path
 ) -> None:
-    console, oidc, _saml, provider = world
+    console, oidc, _saml, provider = sign_on_servers
     problems: list[str] = []
     page = open_page(browser, console, width, problems)
     oidc.set_next_sign_in({"sub": "admin", "email": "admin@example.com", "email_verified": True})
@@ -99,10 +99,10 @@ def test_an_admin_signs_in_by_openid_connect_and_sees_settings(
 
 
 def test_a_person_signs_in_by_saml_under_the_security_policy_of_pages(
-    browser: Browser, world: tuple[LiveServer, Server, Server, int]
+    browser: Browser, sign_on_servers: tuple[LiveServer, Server, Server, int]
 ) -> None:
     """The answer is posted from another site, without the cookie of the console."""
-    console, _oidc, saml, _provider = world
+    console, _oidc, saml, _provider = sign_on_servers
     problems: list[str] = []
     page = open_page(browser, console, 1280, problems)
     saml.set_next_sign_in({"sub": "n", "email": "new@acme.test", "name": "New Person", "groups": []})
@@ -116,9 +116,9 @@ def test_a_person_signs_in_by_saml_under_the_security_policy_of_pages(
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_an_admin_adds_a_client_that_the_provider_authorizes(
-    browser: Browser, world: tuple[LiveServer, Server, Server, int], width: int, tmp_path: Path
+    browser: Browser, sign_on_servers: tuple[LiveServer, Server, Server, int], width: int, tmp_path: Path
 ) -> None:
-    console, oidc, _saml, provider = world
+    console, oidc, _saml, provider = sign_on_servers
     problems: list[str] = []
     page = open_page(browser, console, width, problems)
     oidc.set_next_sign_in({"sub": "admin", "email": "admin@example.com", "email_verified": True})

@@ -7,7 +7,7 @@ from accounts.scoping import account_scope
 from accounts.services import create_account
 from finops.issues import services
 from tests.finops.insights.savings.bills import volume
-from tests.world.costs import add_source
+from tests.factories.costs import add_source
 
 
 def account_with_saving(slug: str) -> None:

@@ -17,7 +17,7 @@ from finops.lake.usage import flush
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import signed_in
 from tests.finops.lake.events import quantity_by
-from tests.world.imports import total
+from tests.factories.imports import total
 
 
 def tenants(count: int) -> list[dict[str, str]]:

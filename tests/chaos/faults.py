@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from tests.chaos.services import World
+from tests.chaos.services import ServiceStack
 from tests.chaos.tenants import Tenant
 from tests.finops.web.slow_clients import idle_clients
 
@@ -21,7 +21,7 @@ STUCK_SECONDS = 20.0
 EVERYTHING = frozenset({"push", "question", "page", "import"})
 OF_LAKE = frozenset({"question", "page", "import"})
 
-Make = Callable[[World, list[Tenant]], AbstractContextManager[object]]
+Make = Callable[[ServiceStack, list[Tenant]], AbstractContextManager[object]]
 
 
 @dataclass(frozen=True)
@@ -40,58 +40,58 @@ class Fault:
 def send(number: signal.Signals, part: str) -> Make:
     """Return a fault that sends the signal to a random process with this text in its name."""
 
-    def make(world: World, tenants: list[Tenant]) -> AbstractContextManager[object]:
-        processes = [process for name, process in world.console.programs().items() if part in name]
+    def make(stack: ServiceStack, tenants: list[Tenant]) -> AbstractContextManager[object]:
+        processes = [process for name, process in stack.console.programs().items() if part in name]
         if not processes:
             raise LookupError(f"no process of {part!r} runs")
         with suppress(psutil.NoSuchProcess):
-            world.chance.choice(processes).send_signal(number)
+            stack.chance.choice(processes).send_signal(number)
         return nullcontext()
 
     return make
 
 
 @contextmanager
-def redis_away(world: World, tenants: list[Tenant]) -> Iterator[None]:
-    world.redis.stop()
+def redis_away(stack: ServiceStack, tenants: list[Tenant]) -> Iterator[None]:
+    stack.redis.stop()
     try:
         yield
     finally:
-        world.redis.start()
+        stack.redis.start()
 
 
 @contextmanager
-def redis_hangs(world: World, tenants: list[Tenant]) -> Iterator[None]:
-    world.redis.pause()
+def redis_hangs(stack: ServiceStack, tenants: list[Tenant]) -> Iterator[None]:
+    stack.redis.pause()
     try:
         yield
     finally:
-        world.redis.resume()
+        stack.redis.resume()
 
 
 @contextmanager
-def s3_hangs(world: World, tenants: list[Tenant]) -> Iterator[None]:
-    world.s3.pause()
+def s3_hangs(stack: ServiceStack, tenants: list[Tenant]) -> Iterator[None]:
+    stack.s3.pause()
     try:
         yield
     finally:
-        world.s3.resume()
+        stack.s3.resume()
 
 
 @contextmanager
-def mail_away(world: World, tenants: list[Tenant]) -> Iterator[None]:
-    world.mail.stop()
+def mail_away(stack: ServiceStack, tenants: list[Tenant]) -> Iterator[None]:
+    stack.mail.stop()
     try:
         yield
     finally:
-        world.mail.start()
+        stack.mail.start()
 
 
 @contextmanager
-def full_disk(world: World, tenants: list[Tenant]) -> Iterator[None]:
+def full_disk(stack: ServiceStack, tenants: list[Tenant]) -> Iterator[None]:
     """Fill the file system of the console's folder, with database, queue, uploads and cache."""
-    assert world.disk is not None
-    filler = world.disk / "filler"
+    assert stack.disk is not None
+    filler = stack.disk / "filler"
     try:
         with filler.open("wb", buffering=0) as file, suppress(OSError):
             while True:
@@ -102,15 +102,15 @@ def full_disk(world: World, tenants: list[Tenant]) -> Iterator[None]:
 
 
 @contextmanager
-def slow(world: World, tenants: list[Tenant]) -> Iterator[None]:
-    with idle_clients(world.console.url, SLOW_CLIENTS, "127.0.0.9"):
+def slow(stack: ServiceStack, tenants: list[Tenant]) -> Iterator[None]:
+    with idle_clients(stack.console.url, SLOW_CLIENTS, "127.0.0.9"):
         yield
 
 
-def hostile_files(world: World, tenants: list[Tenant]) -> AbstractContextManager[object]:
+def hostile_files(stack: ServiceStack, tenants: list[Tenant]) -> AbstractContextManager[object]:
     """Upload files that are not bills as one tenant: random bytes that begin as Parquet, a line without an end,
     nested JSON in tags."""
-    victim = world.chance.choice(tenants)
+    victim = stack.chance.choice(tenants)
     files = [
         b"PAR1" + os.urandom(20_000) + b"PAR1",
         b"BilledCost," * 50_000,

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.chaos.faults import FAULTS, Fault
 from tests.chaos.report import WELL_SECONDS, Report, Span, Window
-from tests.chaos.services import World, running
+from tests.chaos.services import ServiceStack, running
 from tests.chaos.tenants import BILL_TOTAL, Answers, Tenant
 from tests.waiting import wait_until
 
@@ -28,8 +28,8 @@ def run(*, seconds: float, seed: int = 0) -> Report:
     faults."""
     pause = seconds / 10
     faults = by_chance(random.Random(seed), seconds - 2 * pause - WARM_UP_SECONDS)
-    with running(seed=seed) as world:
-        return run_in(world, faults, tenants=TENANTS, rest=pause)
+    with running(seed=seed) as stack:
+        return run_in(stack, faults, tenants=TENANTS, rest=pause)
 
 
 def by_chance(chance: random.Random, seconds: float) -> Iterator[Fault]:
@@ -42,7 +42,7 @@ def by_chance(chance: random.Random, seconds: float) -> Iterator[Fault]:
 
 
 def run_in(
-    world: World,
+    stack: ServiceStack,
     faults: Iterable[Fault],
     *,
     tenants: int,
@@ -52,8 +52,8 @@ def run_in(
 ) -> Report:
     answers, ended = Answers(), threading.Event()
     clients = [
-        Tenant(world.console.url, answers=answers, ended=ended, **credentials)
-        for credentials in world.console.inside.run("tests.chaos.accounts:tenants", tenants)
+        Tenant(stack.console.url, answers=answers, ended=ended, **credentials)
+        for credentials in stack.console.inside.run("tests.chaos.accounts:tenants", tenants)
     ]
     report, begin = Report(answers.all), time.monotonic()
     for client in clients:
@@ -61,10 +61,10 @@ def run_in(
     time.sleep(warm_up)  # the duration of a phase, here and below, not a wait for a condition
     report.rests.append(_rest(rest))
     for fault in faults:
-        if fault.needs_disk and world.disk is None:
+        if fault.needs_disk and stack.disk is None:
             report.omitted.add(fault.name)
             continue
-        report.spans.append(_span(world, clients, fault, report))
+        report.spans.append(_span(stack, clients, fault, report))
         time.sleep(between)
     report.rests.append(_rest(rest))
     ended.set()
@@ -73,7 +73,7 @@ def run_in(
     last_request = time.monotonic()
     report.seconds = last_request - begin
     for client in clients:
-        _check_books(world, client, report)
+        _check_books(stack, client, report)
     report.settled_seconds = time.monotonic() - last_request
     report.check_answers()
     return report
@@ -85,26 +85,26 @@ def _rest(seconds: float) -> Window:
     return begin, time.monotonic()
 
 
-def _span(world: World, tenants: list[Tenant], fault: Fault, report: Report) -> Span:
+def _span(stack: ServiceStack, tenants: list[Tenant], fault: Fault, report: Report) -> Span:
     begin = time.monotonic()
-    with fault.make(world, tenants):
+    with fault.make(stack, tenants):
         time.sleep(fault.seconds)
     end = time.monotonic()
     try:
         wait_until(
-            lambda: _is_well(world, tenants[0]),
+            lambda: _is_well(stack, tenants[0]),
             f"not well after {fault.name}",
             seconds=4 * WELL_SECONDS,
             pause=0.1,
         )
     except AssertionError as error:
-        report.wrong.append(f"{error}; /readyz: {world.console.readiness()}")
+        report.wrong.append(f"{error}; /readyz: {stack.console.readiness()}")
     return Span(fault, begin, end, time.monotonic())
 
 
-def _is_well(world: World, tenant: Tenant) -> bool:
+def _is_well(stack: ServiceStack, tenant: Tenant) -> bool:
     """Return whether every readiness check succeeds, and a push, a question and a page are answered."""
-    if world.console.process_ended() or not world.console.is_well():
+    if stack.console.process_ended() or not stack.console.is_well():
         return False
     event = {"metric": "probe", "quantity": 1, "customer_id": "c", "timestamp": "2026-01-01T00:00:00Z"}
     bearer = {"Authorization": f"Bearer {tenant.usage}"}
@@ -114,11 +114,11 @@ def _is_well(world: World, tenant: Tenant) -> bool:
     return (push, question, page) == (200, 200, 200) and b'"isError":true' not in body
 
 
-def _check_books(world: World, tenant: Tenant, report: Report) -> None:
+def _check_books(stack: ServiceStack, tenant: Tenant, report: Report) -> None:
     """Check that the stored usage is what was acknowledged, that each accepted bill counts once, and that failed
     imports have an error."""
     book = report.books[tenant.slug] = {
-        **_wait_for_imports(world, tenant, report),
+        **_wait_for_imports(stack, tenant, report),
         "acknowledged": tenant.acknowledged,
     }
     if Decimal(book["usage"]) != tenant.acknowledged:
@@ -133,12 +133,12 @@ def _check_books(world: World, tenant: Tenant, report: Report) -> None:
         report.wrong.append(f"{tenant.slug}: imports failed without a word: {silent}")
 
 
-def _wait_for_imports(world: World, tenant: Tenant, report: Report) -> dict[str, Any]:
+def _wait_for_imports(stack: ServiceStack, tenant: Tenant, report: Report) -> dict[str, Any]:
     """Return what is stored after every import of the tenant has ended."""
     book: dict[str, Any] = {}
 
     def is_settled() -> bool:
-        book.update(world.console.inside.run("tests.chaos.accounts:book", tenant.slug))
+        book.update(stack.console.inside.run("tests.chaos.accounts:book", tenant.slug))
         return not _open_imports(book)
 
     try:

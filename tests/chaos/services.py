@@ -188,7 +188,7 @@ class Console:
             self.process.wait()
 
 
-class World:
+class ServiceStack:
     """The console with its dependencies. `disk`: a separate file system for the console's folder, or None if none can
     be mounted. `chance` selects the target of a fault."""
 
@@ -213,7 +213,7 @@ def running(
     disk_bytes: int = 2 * 1024**3,
     prepare: Callable[[Path], object] = lambda var_dir: None,
     **environment: str,
-) -> Iterator[World]:
+) -> Iterator[ServiceStack]:
     """Start the console and its dependencies, and yield them once all are ready. `prepare` is called with the
     console's folder before."""
     with ExitStack() as ends:
@@ -251,7 +251,7 @@ def running(
         ends.callback(console.stop)
         prepare(console.var_dir)
         console.start()
-        yield World(console, redis, s3, mail, disk, random.Random(seed))
+        yield ServiceStack(console, redis, s3, mail, disk, random.Random(seed))
 
 
 def _mount_tmpfs(folder: Path, size: int) -> bool:

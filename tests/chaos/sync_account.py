@@ -19,7 +19,7 @@ from finops.costs.models import CostImport
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.finops.connections.syncs.sync_steps import write_month
-from tests.world.imports import cost_by
+from tests.factories.imports import cost_by
 
 ACTOR = Actor(label="chaos")
 

@@ -119,31 +119,31 @@ class SyncDeployment:
         self.redis.stop()
 
 
-def kill_worker(world: SyncDeployment) -> None:
-    if world.worker is not None:
-        world.worker.kill()
+def kill_worker(stack: SyncDeployment) -> None:
+    if stack.worker is not None:
+        stack.worker.kill()
 
 
-def kill_import(world: SyncDeployment) -> None:
+def kill_import(stack: SyncDeployment) -> None:
     """Kill the process of the current or the next import."""
-    _kill_child(world, "cost import")
+    _kill_child(stack, "cost import")
 
 
-def kill_fetch(world: SyncDeployment) -> None:
+def kill_fetch(stack: SyncDeployment) -> None:
     """Kill the process of the current or the next fetch; at random also the one of its second attempt."""
-    for _ in range(world.chance.choice((1, 2))):
-        _kill_child(world, "cost sync")
+    for _ in range(stack.chance.choice((1, 2))):
+        _kill_child(stack, "cost sync")
 
 
-def _kill_child(world: SyncDeployment, name: str) -> None:
+def _kill_child(stack: SyncDeployment, name: str) -> None:
     """Kill a child of the worker's fork server as soon as one has this name."""
     end = time.monotonic() + CHILD_SECONDS
-    while time.monotonic() < end and (worker := world.worker) is not None:
+    while time.monotonic() < end and (worker := stack.worker) is not None:
         for child in [each for server in _children(worker) for each in _children(server)]:
             with contextlib.suppress(psutil.NoSuchProcess):
                 if child.name().startswith(name):
                     child.kill()
-                    world.killed[name] += 1
+                    stack.killed[name] += 1
                     return
         time.sleep(0.002)
 
@@ -154,26 +154,26 @@ def _children(process: psutil.Process) -> list[psutil.Process]:
     return []
 
 
-def kill_broker(world: SyncDeployment) -> None:
-    world.lose_redis(world.chance.uniform(0, REDIS_AWAY_SECONDS))
+def kill_broker(stack: SyncDeployment) -> None:
+    stack.lose_redis(stack.chance.uniform(0, REDIS_AWAY_SECONDS))
 
 
-def kill_database(world: SyncDeployment) -> None:
-    if world.cluster.process is not None:
-        world.cluster.process.kill()
+def kill_database(stack: SyncDeployment) -> None:
+    if stack.cluster.process is not None:
+        stack.cluster.process.kill()
 
 
-def kill_database_connection(world: SyncDeployment) -> None:
+def kill_database_connection(stack: SyncDeployment) -> None:
     """Kill a backend of a connection: PostgreSQL ends all others and recovers."""
-    if world.cluster.process is not None:
+    if stack.cluster.process is not None:
         with contextlib.suppress(psutil.NoSuchProcess):
             backends = [
                 each
-                for each in psutil.Process(world.cluster.process.pid).children()
+                for each in psutil.Process(stack.cluster.process.pid).children()
                 if "finops" in " ".join(each.cmdline())
             ]
             if backends:
-                world.chance.choice(backends).kill()
+                stack.chance.choice(backends).kill()
 
 
 FAULTS: Final[dict[str, Callable[[SyncDeployment], None]]] = {
@@ -225,8 +225,8 @@ def make_cluster(var_dir: Path) -> None:
 
 
 @contextlib.contextmanager
-def sync_world(seed: int, prepare: Callable[[Path], object]) -> Iterator[SyncDeployment]:
-    """Yield a running world. `prepare` creates the console's folder with its PostgreSQL."""
+def sync_deployment(seed: int, prepare: Callable[[Path], object]) -> Iterator[SyncDeployment]:
+    """Yield a running deployment. `prepare` creates the console's folder with its PostgreSQL."""
     with contextlib.ExitStack() as ends:
         home = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="finops-syncs-")))
         home.chmod(0o755)
@@ -237,13 +237,13 @@ def sync_world(seed: int, prepare: Callable[[Path], object]) -> Iterator[SyncDep
         cluster.start()
         ends.callback(cluster.remove)
         ends.callback(cluster.stop)
-        world = SyncDeployment(var_dir, export, cluster, seed)
-        ends.callback(world.stop)
-        world.redis.start()
-        world.inside.manage("migrate", "--verbosity=0")
-        world.inside.run(f"{INSIDE}:connect", str(export))
-        world.program.start()
-        yield world
+        stack = SyncDeployment(var_dir, export, cluster, seed)
+        ends.callback(stack.stop)
+        stack.redis.start()
+        stack.inside.manage("migrate", "--verbosity=0")
+        stack.inside.run(f"{INSIDE}:connect", str(export))
+        stack.program.start()
+        yield stack
 
 
 def run(
@@ -256,9 +256,9 @@ def run(
 ) -> SyncReport:
     """Run a round for each fault, after one without a fault. No round starts after `end` (`time.monotonic()`)."""
     report, was = SyncReport(), dict.fromkeys(MONTHS, Decimal(0))
-    with sync_world(seed, prepare) as world:
-        _restate(world, was)
-        _finish(world, was, was, report)
+    with sync_deployment(seed, prepare) as stack:
+        _restate(stack, was)
+        _finish(stack, was, was, report)
         usual = 3.0
         for number, fault in enumerate(["", *faults]):
             if time.monotonic() > end:
@@ -267,11 +267,11 @@ def run(
                 zip(MONTHS, map(Decimal, (200 + number, 4_000 - number, 20 * number)), strict=True)
             )
             begin = time.monotonic()
-            _restate(world, becomes)
+            _restate(stack, becomes)
             if fault:
-                _cause_fault(world, fault, usual, report)
+                _cause_fault(stack, fault, usual, report)
             try:
-                _finish(world, was, becomes, report)
+                _finish(stack, was, becomes, report)
             except AssertionError as error:
                 report.wrong.append(f"round {number}, {fault}: {error}")
                 break
@@ -281,34 +281,34 @@ def run(
                 usual = time.monotonic() - begin
             was = becomes
             say(f"round {number} {fault} {time.monotonic() - begin:.1f} s {report.rounds}")
-        _check_remains(world, report)
-        report.killed = world.killed
+        _check_remains(stack, report)
+        report.killed = stack.killed
     return report
 
 
-def _restate(world: SyncDeployment, amounts: dict[str, Decimal]) -> None:
-    world.inside.run(
-        f"{INSIDE}:write_months", str(world.export), {name: int(rows) for name, rows in amounts.items()}
+def _restate(stack: SyncDeployment, amounts: dict[str, Decimal]) -> None:
+    stack.inside.run(
+        f"{INSIDE}:write_months", str(stack.export), {name: int(rows) for name, rows in amounts.items()}
     )
-    world.call("sync_now")
+    stack.call("sync_now")
 
 
-def _cause_fault(world: SyncDeployment, fault: str, usual: float, report: SyncReport) -> None:
-    world.wait(world.chance.uniform(0, usual))
-    state = world.call("state") or {}
+def _cause_fault(stack: SyncDeployment, fault: str, usual: float, report: SyncReport) -> None:
+    stack.wait(stack.chance.uniform(0, usual))
+    state = stack.call("state") or {}
     stage = (state.get("stage") or "").split(" ")[0] or state.get("status", "unknown")
     report.stages[fault][stage] += 1
-    FAULTS[fault](world)
+    FAULTS[fault](stack)
 
 
 def _finish(
-    world: SyncDeployment, was: dict[str, Decimal], becomes: dict[str, Decimal], report: SyncReport
+    stack: SyncDeployment, was: dict[str, Decimal], becomes: dict[str, Decimal], report: SyncReport
 ) -> None:
     """Wait until a sync has succeeded. Raises MonthNotWhole, or AssertionError if that takes too long."""
     deadline, state = time.monotonic() + FINISH_SECONDS, None
     while time.monotonic() < deadline:
-        world.wait(0.2)
-        state = world.call("state")
+        stack.wait(0.2)
+        state = stack.call("state")
         if state is None:
             continue
         amounts = {month: Decimal(state["amounts"].get(month, 0)) for month in MONTHS}
@@ -320,12 +320,12 @@ def _finish(
             report.repeated += state["attempts"] > 2
             return
         if state["status"] in ("done", "failed"):
-            world.call("sync_now")
+            stack.call("sync_now")
     raise AssertionError(f"not finished: {json.dumps(state)}")
 
 
-def _check_remains(world: SyncDeployment, report: SyncReport) -> None:
-    state = world.call("state") or {}
+def _check_remains(stack: SyncDeployment, report: SyncReport) -> None:
+    state = stack.call("state") or {}
     report.failed_syncs = state.get("failed_syncs", 0)
     if state.get("segments") != len(MONTHS):
         report.wrong.append(f"{state.get('segments')} segments are live, not {len(MONTHS)}")

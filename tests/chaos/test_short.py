@@ -22,8 +22,8 @@ def test_beside_a_fault_of_each_group_nothing_is_lost_and_no_answer_is_500(djang
     faults = [replace(fault, seconds=SECONDS) for fault in SHORT]
     with running(
         seed=14, processes=1, disk_bytes=ROOM, prepare=migrate_console, LOW_DISK_BYTES=str(ROOM // 8)
-    ) as world:
-        report = run_in(world, faults, tenants=TENANTS, rest=0.0, warm_up=SECONDS, between=0.0)
+    ) as stack:
+        report = run_in(stack, faults, tenants=TENANTS, rest=0.0, warm_up=SECONDS, between=0.0)
 
     assert report.wrong == []
     assert len(report.spans) + len(report.omitted) == len(faults)

@@ -12,8 +12,8 @@ from finops.lib import clock
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.finops.connections.pushes import push_steps
 from tests.isolation.marks import fill_with_marks
-from tests.world.budgets import create_budget
-from tests.world.costs import add_source, cost
+from tests.factories.budgets import create_budget
+from tests.factories.costs import add_source, cost
 
 
 def with_keys() -> dict[str, str]:

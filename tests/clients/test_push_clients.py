@@ -25,7 +25,7 @@ Push = Callable[..., dict[str, Any]]
 
 
 def stored_events() -> list[list[str]]:
-    """In the server's world: customer and quantity of all events there are."""
+    """In the server's process: customer and quantity of all events there are."""
     return [[row.customer_id, str(row.quantity.normalize())] for row in inbox()]
 
 

@@ -14,7 +14,7 @@ from tests.conformance import node
 from tests.servers import LiveServer, serve
 
 CLIENT = Path(__file__).parent / "clients" / "ai-sdk-events.mjs"
-WORLD = "tests.conformance.event_world"
+STEPS = "tests.conformance.event_steps"
 
 pytestmark = [pytest.mark.xdist_group("mcp-clients"), pytest.mark.slow]
 
@@ -48,7 +48,7 @@ def line_of(client: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def test_the_ai_sdk_is_told_an_event_and_the_end(server: LiveServer, client: subprocess.Popen[str]) -> None:
-    key = server.run(f"{WORLD}:read_key")
+    key = server.run(f"{STEPS}:read_key")
     assert client.stdin is not None
     request = {"url": server.mcp_url, "token": key, "event": "connection.problem"}
     client.stdin.write(f"{json.dumps(request)}\n")
@@ -57,9 +57,9 @@ def test_the_ai_sdk_is_told_an_event_and_the_end(server: LiveServer, client: sub
     subscribed = line_of(client)
     assert "anomaly.opened" in subscribed["names"]
     assert subscribed["subscribed"]["id"].startswith("sub_")
-    server.run(f"{WORLD}:begin")
-    server.run(f"{WORLD}:fail_source")
+    server.run(f"{STEPS}:begin")
+    server.run(f"{STEPS}:fail_source")
     event = line_of(client)["event"]
     assert event["data"]["title"] == "'Acme': source 'Linked' is failing"
-    server.run(f"{WORLD}:revoke_key")
+    server.run(f"{STEPS}:revoke_key")
     assert line_of(client)["terminated"]["code"] == -32024

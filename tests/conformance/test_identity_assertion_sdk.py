@@ -28,7 +28,7 @@ def identity_provider() -> Iterator[Server]:
 
 
 def add_client(issuer: str) -> list[str]:
-    """In the server's world: the client ID and secret of a client of Acme's provider, by which the member signed in."""
+    """In the server's process: the client ID and secret of a client of Acme's provider, by which the member signed in."""
     from accounts.models import Account, User
     from accounts.sso.assertion_clients import add_assertion_client
     from accounts.sso.models import Identity

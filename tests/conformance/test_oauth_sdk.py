@@ -225,7 +225,7 @@ def test_a_person_who_declines_is_taken_at_her_word(oauth_server: LiveServer) ->
 
 
 def expire_access_tokens() -> None:
-    """In the server's world."""
+    """In the server's process."""
     from accounts.models import OAuthAccessToken
     from finops.lib import clock
 

@@ -47,7 +47,7 @@ class Storage:
 
 
 def create(access: str, keys: str = "") -> list[str]:
-    """In the server's world: the client ID and secret of a new service account; with keys an empty secret."""
+    """In the server's process: the client ID and secret of a new service account; with keys an empty secret."""
     from accounts.models import Account
     from accounts.oauth.service_accounts import create_service_account
     from tests.cast import ACTOR

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.xdist_group("mcp-clients")
 
 
 def snippets() -> dict[str, str]:
-    """In the server's world: the snippets of a fresh key of a fresh account, as its page shows them."""
+    """In the server's process: the snippets of a fresh key of a fresh account, as its page shows them."""
     from django.conf import settings
 
     owner = User.objects.create_user("snippets@example.com", "a long enough secret")

@@ -154,7 +154,7 @@ def test_a_session_alone_posts_nothing_for_another_site(cast: Cast) -> None:
 
 
 def live_keys() -> dict[str, str]:
-    """In the server's world: a key of each endpoint, of an account of their own."""
+    """In the server's process: a key of each endpoint, of an account of their own."""
     owner = User.objects.create_user("credentials@example.com", "a long enough secret")
     account, actor = create_account(name="Credentials", owner=owner, slug="credentials"), Actor.of_user(owner)
     source = create_usage_source(account=account, actor=actor, name="Backend")

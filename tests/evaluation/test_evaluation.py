@@ -21,7 +21,7 @@ from tests.evaluation.questions import questions
 from tests.evaluation.truth import MONTHS, NOW, RawFiles
 from tests.mcpserver.mcp_client import McpClient
 from tests.test_architecture import ROOT
-from tests.world.module_scope import module_world
+from tests.factories.module_scope import module_account
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def demo(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
     """A key that reads the demo company's account, which has three months."""
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("demo"), NOW):
+    with module_account(django_db_blocker, tmp_path_factory.mktemp("demo"), NOW):
         key = load(lambda _line: None, months=MONTHS).handout["mcp_key_read"]
         # The clock stands still here: what a later import replaced was there before.
         replaced = LakeSegment.objects.unscoped().filter(retired_at__isnull=False)

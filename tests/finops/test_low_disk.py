@@ -25,7 +25,7 @@ from tests.finops.costs.test_imports import MAY
 from tests.finops.lake.usage.test_compaction import flush, some
 from tests.ingestion.push_client import inbox, create_push_client
 from tests.ingestion.upload_client import csv, line, send
-from tests.world.imports import total, write_bill
+from tests.factories.imports import total, write_bill
 
 FULL = 2**62
 """More room than any disk has."""

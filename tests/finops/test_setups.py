@@ -57,7 +57,7 @@ PGBOUNCER = os.environ.get("PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.
 pytestmark = [pytest.mark.xdist_group("processes"), pytest.mark.slow]
 
 
-# -- in the setup's own world -------------------------------------------------------------------------------------
+# -- in the setup's own process -------------------------------------------------------------------------------------
 
 
 def begin() -> str:

@@ -14,7 +14,7 @@ from finops.lib import clock
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
 from tests.pages import csv_rows
-from tests.world.usage import add_metrics, event, push_events
+from tests.factories.usage import add_metrics, event, push_events
 
 URL = "/a/acme/customers/"
 

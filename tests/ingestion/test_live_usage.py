@@ -17,7 +17,7 @@ from tests.servers import LiveServer
 
 
 def account_with_both_keys() -> dict[str, str]:
-    """In the server's world: a fresh account, the key of its usage source, and an MCP key."""
+    """In the server's process: a fresh account, the key of its usage source, and an MCP key."""
     owner = User.objects.create_user("live-usage@example.com", "a long enough secret")
     account = create_account(name="Live", owner=owner, slug="live-usage")
     actor = Actor.of_user(owner)

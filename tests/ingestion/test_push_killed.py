@@ -43,7 +43,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("killed"), pytest.mark.s
 
 
 def usage_key(name: str) -> str:
-    """In the server's world: the key of a fresh account's source."""
+    """In the server's process: the key of a fresh account's source."""
     owner = User.objects.create_user(f"{name}@example.com", "a long enough secret")
     account = create_account(name=name, owner=owner, slug=name)
     source = services.create_usage_source(account=account, actor=Actor.of_user(owner), name="Backend")
@@ -52,8 +52,8 @@ def usage_key(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def place(django_db_setup: None) -> Iterator[Deployment]:
-    with deployment(USAGE_RATE_LIMIT_PER_MINUTE="1000000") as new_world:
-        yield new_world
+    with deployment(USAGE_RATE_LIMIT_PER_MINUTE="1000000") as new_deployment:
+        yield new_deployment
 
 
 @dataclass

@@ -27,7 +27,7 @@ ALL = {"accepted": 1_000, "rejected": 0, "errors": []}
 
 
 def usage_key() -> str:
-    """In the server's world: the key of a source of a fresh account."""
+    """In the server's process: the key of a source of a fresh account."""
     owner = User.objects.create_user("push-live@example.com", "a long enough secret")
     account = create_account(name="Push live", owner=owner, slug="push-live")
     source = services.create_usage_source(account=account, actor=Actor.of_user(owner), name="Backend")

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.xdist_group("processes"), pytest.mark.slow]
 
 
 def regenerate(email: str) -> str:
-    """In the server's world: another key for the only source of this person's account."""
+    """In the server's process: another key for the only source of this person's account."""
     owner = User.objects.get(email=email)
     source = UsageSource.objects.unscoped().get(account__memberships__user=owner)
     return services.regenerate_usage_key(source=source, actor=Actor.of_user(owner))[1]
@@ -38,9 +38,9 @@ def regenerate(email: str) -> str:
 def web_processes(django_db_setup: None) -> Iterator[Deployment]:
     with (
         redis_server() as url,
-        deployment(REDIS_URL=url, USAGE_RATE_LIMIT_PER_MINUTE=str(LIMIT)) as new_world,
+        deployment(REDIS_URL=url, USAGE_RATE_LIMIT_PER_MINUTE=str(LIMIT)) as new_deployment,
     ):
-        yield new_world
+        yield new_deployment
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from accounts.scoping import account_scope
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
 from tests.pages import csv_rows
-from tests.world.usage import add_metrics, add_usage, event
+from tests.factories.usage import add_metrics, add_usage, event
 
 URL = "/a/acme/usage/"
 JANUARY = {"start_date": "2026-01-01", "end_date": "2026-01-31"}

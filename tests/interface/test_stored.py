@@ -20,7 +20,7 @@ from finops.lib.sealing import unseal
 from ingestion.services.keys import PREFIX as USAGE_PREFIX
 from tests import recorded
 from tests.cast import Cast
-from tests.world.deliveries import KEY, message
+from tests.factories.deliveries import KEY, message
 
 KEYS = override_settings(KEY_PEPPER="pepper of the record", SECRET_KEY="secret of the record")
 PLAINTEXT = "fmcp_0123456789abcdefghijklmnopqrstuvwxyzABCDEF"

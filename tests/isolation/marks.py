@@ -21,8 +21,8 @@ from finops.lib import clock
 from finops.lib.periods import month_start
 from ingestion.models import Customer, RejectedEvent, RejectedLine, UsageBatch, UsageSource, UsageUpload
 from tests.finops.activity.call_helpers import call_of, credential_of
-from tests.world.anomalies import add_anomaly
-from tests.world.usage import event, push_events
+from tests.factories.anomalies import add_anomaly
+from tests.factories.usage import event, push_events
 
 MARK = "Quaxolotl"
 DAYS = 40

@@ -31,7 +31,7 @@ from tests.finops.lake.facts import line, store
 from tests.isolation.marks import MARK, fill_with_marks
 from tests.isolation.test_together import ASKED, DAILY, QUESTIONS, THREADS
 from tests.servers import LiveServer
-from tests.world.module_scope import module_world
+from tests.factories.module_scope import module_account
 
 READ_TOOLS = [tool for tool in registry if tool.access is ToolAccess.READ]
 
@@ -49,7 +49,7 @@ class TwoConnections:
 def both_accounts(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cast]:
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("twice"), clock.now()):
+    with module_account(django_db_blocker, tmp_path_factory.mktemp("twice"), clock.now()):
         cast = make_cast()
         fill_with_marks(cast.account)
         _fill_plainly(cast.other_account)
@@ -191,7 +191,7 @@ def test_disconnecting_one_leaves_the_other(cast: Cast, two_connections: TwoConn
 
 
 def one_person() -> None:
-    """In the server's world: somebody in two accounts that differ in their daily amount alone."""
+    """In the server's process: somebody in two accounts that differ in their daily amount alone."""
     both = User.objects.create_user("twice@example.com", PASSWORD)
     for slug, amount in DAILY.items():
         owner = User.objects.create_user(f"owner-{slug}@example.com", "a long enough secret")

@@ -25,7 +25,7 @@ QUESTIONS = (
 
 
 def two_accounts() -> dict[str, str]:
-    """In the server's world: two accounts that differ in their daily amount alone, and a key of each."""
+    """In the server's process: two accounts that differ in their daily amount alone, and a key of each."""
     keys = {}
     for slug, amount in DAILY.items():
         owner = User.objects.create_user(f"{slug}@example.com", "a long enough secret")

@@ -11,16 +11,16 @@ from tests.cast import Cast, make_cast
 from tests.isolation.marks import fill_with_marks
 from tests.mcpserver.mcp_client import McpClient, mint, toy_server
 from tests.mcpserver.toys import make_toys
-from tests.world.bills import Bills
-from tests.world.module_scope import module_world
+from tests.factories.bills import Bills
+from tests.factories.module_scope import module_account
 
 
 @pytest.fixture(scope="module")
 def account_with_marks(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cast]:
-    """The cast, whose account has cost and usage: a world that the tests of a module only read."""
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("marked"), clock.now()):
+    """The cast, whose account has cost and usage: which the tests of a module only read."""
+    with module_account(django_db_blocker, tmp_path_factory.mktemp("marked"), clock.now()):
         cast = make_cast()
         fill_with_marks(cast.account)
         yield cast

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.days import days
+from tests.factories.days import days
 
 MARCH_TO_DATE = days(date(2026, 3, 1), date(2026, 3, 19))
 

@@ -15,7 +15,7 @@ from finops.costs.models import CostSource
 from finops.insights.models import Anomaly
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.anomalies import add_anomaly
+from tests.factories.anomalies import add_anomaly
 
 CAUSE = {
     "dimension": "resource",

@@ -29,10 +29,10 @@ from tests.examples import examples
 from tests.finops.cost_access.comparing import answer_text, own_rows, plain, assert_same_text, page_text
 from tests.finops.cost_access.questions import PAGES, QUESTIONS
 from tests.isolation.walk import account_routes, fill
-from tests.world.cost_access import LAST, Pair, make_pair
-from tests.world.costs import Line, add_source, cost
-from tests.world.days import NOON
-from tests.world.module_scope import module_world
+from tests.factories.cost_access import LAST, Pair, make_pair
+from tests.factories.costs import Line, add_source, cost
+from tests.factories.days import NOON
+from tests.factories.module_scope import module_account
 
 SOURCES = ("Bill", "Invoices")
 ASKED, SHOWN = 8, 4
@@ -95,17 +95,17 @@ bills = st.tuples(st.lists(lines, min_size=1, max_size=16), st.lists(lines, max_
 
 
 @pytest.fixture(scope="module")
-def world(
+def module_pair(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Pair]:
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("row-order"), NOON):
+    with module_account(django_db_blocker, tmp_path_factory.mktemp("row-order"), NOON):
         yield make_pair(make_cast())
 
 
 @pytest.fixture
-def pair(world: Pair, db: None) -> Iterator[Pair]:
+def pair(module_pair: Pair, db: None) -> Iterator[Pair]:
     with clock.frozen(NOON):
-        yield world
+        yield module_pair
 
 
 def store(account: Account, bill: Sequence[Sequence[Line]]) -> None:

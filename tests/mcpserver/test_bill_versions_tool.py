@@ -16,7 +16,7 @@ from accounts.scoping import account_scope
 from mcpserver.tools import bill_versions
 from tests.cast import Cast, signed_in
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.costs import add_source, cost, store_lines
+from tests.factories.costs import add_source, cost, store_lines
 
 MAY = date(2026, 5, 1)
 

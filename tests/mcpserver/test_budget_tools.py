@@ -15,8 +15,8 @@ from finops.lake.engine import engine
 from finops.lib import clock
 from tests.cast import Cast, signed_in
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.budgets import create_budget, daily_cost, source_scope
-from tests.world.costs import add_source
+from tests.factories.budgets import create_budget, daily_cost, source_scope
+from tests.factories.costs import add_source
 
 pytestmark = pytest.mark.django_db
 

@@ -30,8 +30,8 @@ from mcpserver import cached_answers
 from mcpserver.registry import registry
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.bills import Bills, line
-from tests.world.days import at
+from tests.factories.bills import Bills, line
+from tests.factories.days import at
 
 TODAY = date(2026, 10, 20)
 BY_SERVICE = {"start_date": "2026-10-01", "end_date": "2026-10-10", "group_by": ["service"]}

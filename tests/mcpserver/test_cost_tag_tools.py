@@ -13,7 +13,7 @@ from finops.allocation.rules import read_rules
 from finops.allocation.services.cost_tags import create_cost_tag
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
 

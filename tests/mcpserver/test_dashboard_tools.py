@@ -15,7 +15,7 @@ from mcpserver.registry import registry
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.dashboards import create_board, widget
+from tests.factories.dashboards import create_board, widget
 
 WRITES = [
     ("create_dashboard", {"name": "New"}),

@@ -13,7 +13,7 @@ from finops.dashboards import services
 from finops.dashboards.models import Dashboard
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.dashboards import create_board, widget
+from tests.factories.dashboards import create_board, widget
 
 FORMS: dict[str, Any] = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
 LINKS_ALONE: dict[str, Any] = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"url": {}}}}

@@ -14,7 +14,7 @@ from finops.unitcosts.models import CustomerKey
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.test_elicitation import LINKS_ALONE, call
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 BUDGET: dict[str, Any] = {"name": "Q2", "amount": 500, "currency": "USD", "scope": "team", "team": "Payments"}
 

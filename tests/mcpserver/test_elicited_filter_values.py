@@ -27,9 +27,9 @@ from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.test_elicitation import FORMS, LINKS_ALONE, call
 from tests.mcpserver.test_elicited_choice import choose
-from tests.world.costs import add_source, cost
-from tests.world.days import days
-from tests.world.usage import event, push_events
+from tests.factories.costs import add_source, cost
+from tests.factories.days import days
+from tests.factories.usage import event, push_events
 
 DAYS = {"start_date": "2026-03-01", "end_date": "2026-03-10"}
 NODES, CONTROL = "Kube nodes", "Kube control"

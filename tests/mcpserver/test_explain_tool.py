@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.lake.facts import JANUARY, line, store
-from tests.world.days import NOON
+from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db
 MONTH = '{"start_date": "2026-01-01", "end_date": "2026-01-31"}'

@@ -18,7 +18,7 @@ from finops.allocation.services.cost_tags import create_cost_tag
 from finops.lib import clock
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.costs import Line, add_source, cost
+from tests.factories.costs import Line, add_source, cost
 
 NOON = datetime(2026, 3, 18, 12, tzinfo=UTC)
 LIVE = {"name": "Live", "when": {"dimension": "tag:env", "values": ["prod"]}, "value": "Production"}

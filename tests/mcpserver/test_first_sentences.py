@@ -15,10 +15,10 @@ from finops.unitcosts.models import CustomerKey
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
-from tests.world.bills import Bills, line, usage
-from tests.world.costs import add_source, cost
-from tests.world.days import NOON, at, days
-from tests.world.usage import add_usage, event
+from tests.factories.bills import Bills, line, usage
+from tests.factories.costs import add_source, cost
+from tests.factories.days import NOON, at, days
+from tests.factories.usage import add_usage, event
 
 
 def add_march(account: Account) -> None:

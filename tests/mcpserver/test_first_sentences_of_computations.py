@@ -12,10 +12,10 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
-from tests.world.bills import Bills, usage
-from tests.world.costs import add_source, cost
-from tests.world.days import NOON, at, days
-from tests.world.usage import add_usage, event
+from tests.factories.bills import Bills, usage
+from tests.factories.costs import add_source, cost
+from tests.factories.days import NOON, at, days
+from tests.factories.usage import add_usage, event
 
 COMPUTE_AND_QUANTUM = [{"dimension": "service", "values": ["Compute", "Quantum"]}]
 NO_QUANTUM = "; no cost on these days has service 'Quantum'"

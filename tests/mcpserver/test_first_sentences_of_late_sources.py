@@ -11,10 +11,10 @@ import pytest
 from accounts.scoping import account_scope
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
-from tests.world.bills import Bills, usage
-from tests.world.budgets import create_budget
-from tests.world.days import NOON, at
-from tests.world.usage import add_usage, event
+from tests.factories.bills import Bills, usage
+from tests.factories.budgets import create_budget
+from tests.factories.days import NOON, at
+from tests.factories.usage import add_usage, event
 
 FIRST = date(2025, 12, 1)
 OF_AWS = [{"dimension": "service", "values": ["Compute"]}]

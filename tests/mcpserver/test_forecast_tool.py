@@ -14,7 +14,7 @@ from finops.budgets.forecast_query import ForecastQuery
 from mcpserver.registry import registry
 from tests.cast import Cast, signed_in
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast, make_cast
 from tests.ingestion.push_client import event, create_push_client
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.module_scope import module_world
+from tests.factories.module_scope import module_account
 
 WIDE = "\U0001f9e8"
 KEY = "key" * 85
@@ -25,7 +25,7 @@ def hostile(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cast]:
     """The cast; in its account a customer, unit, metric and dimension each as long as the push endpoint takes them."""
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("hostile"), clock.now()):
+    with module_account(django_db_blocker, tmp_path_factory.mktemp("hostile"), clock.now()):
         cast = make_cast()
         _push(cast)
         yield cast

@@ -11,7 +11,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 FIRST = date(2026, 1, 1)
 MONTHS = {

@@ -14,8 +14,8 @@ from finops.lib.periods import add_months
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.costs import add_source, cost
-from tests.world.usage import add_usage, event
+from tests.factories.costs import add_source, cost
+from tests.factories.usage import add_usage, event
 
 TODAY = datetime.now(UTC).date()
 LAST_MONTH = add_months(TODAY, -1)

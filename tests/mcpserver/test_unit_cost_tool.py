@@ -27,8 +27,8 @@ from mcpserver.registry import registry
 from tests.cast import ACTOR, Cast, signed_in
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.servers import LiveServer
-from tests.world.costs import add_source, cost
-from tests.world.usage import add_metrics, event, store_usage, usage_source
+from tests.factories.costs import add_source, cost
+from tests.factories.usage import add_metrics, event, store_usage, usage_source
 
 DAYS, CUSTOMERS = 60, 150
 PER_CUSTOMER = {"usage_metric": "requests", "mode": "per_customer", "period": "last_30_days", "top": 100}
@@ -235,7 +235,7 @@ def test_more_customers_ask_no_more_queries(
 
 
 def live_account() -> dict[str, str]:
-    """In the server's world: an account with cost, a customer key, a usage key and an MCP key."""
+    """In the server's process: an account with cost, a customer key, a usage key and an MCP key."""
     from accounts.keys import mint_mcp_key
     from accounts.models import User
     from accounts.services import create_account

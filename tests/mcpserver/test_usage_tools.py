@@ -19,7 +19,7 @@ from ingestion.usage_query import UsageQuery
 from mcpserver.registry import registry
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.usage import add_usage, event, push_events
+from tests.factories.usage import add_usage, event, push_events
 
 DAYS, CUSTOMERS = 60, 60
 

@@ -30,7 +30,7 @@ HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Versio
 
 
 def assistant_key() -> str:
-    """In the server's world: an account whose bills `import_month` stores."""
+    """In the server's process: an account whose bills `import_month` stores."""
     owner = User.objects.create_user("owner@example.com", "a long enough secret")
     account = create_account(name="Acme", owner=owner)
     return mint_mcp_key(account=account, actor=Actor.of_user(owner), name="Assistant")[1]

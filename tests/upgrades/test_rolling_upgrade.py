@@ -40,7 +40,7 @@ MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Ve
 
 
 def keys() -> dict[str, str]:
-    """In the server's world: an account with a source of usage, and what a backend and an assistant connect with."""
+    """In the server's process: an account with a source of usage, and what a backend and an assistant connect with."""
     owner = User.objects.create_user("owner@example.com", "a long enough secret")
     account = create_account(name="Acme", owner=owner)
     actor = Actor.of_user(owner)

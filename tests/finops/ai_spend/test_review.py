@@ -14,8 +14,8 @@ from finops.ai_spend.answers import AiSpendAnswer
 from finops.ai_spend.queries import review_ai_spend
 from finops.costs.spend_query import Filter
 from finops.lake.schema import extension_column
-from tests.world.costs import Line, add_source, cost
-from tests.world.usage import Event, add_usage, event
+from tests.factories.costs import Line, add_source, cost
+from tests.factories.usage import Event, add_usage, event
 
 MARCH = {"start_date": date(2026, 3, 1), "end_date": date(2026, 3, 10)}
 DAYS = [date(2026, 3, day) for day in range(1, 11)]

@@ -11,8 +11,8 @@ from finops.celery import app
 from finops.lib import clock
 from tests.cast import Cast
 from tests.receivers import MailServer, smtp_server
-from tests.world.alerts import create_channel
-from tests.world.days import NOON
+from tests.factories.alerts import create_channel
+from tests.factories.days import NOON
 
 
 @pytest.fixture

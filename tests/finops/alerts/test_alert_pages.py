@@ -18,9 +18,9 @@ from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.cast import ACTOR, Cast, signed_in
 from tests.receivers import Receiver
-from tests.world.alerts import create_channel, subscribe, subscribe_to_anomalies, subscribe_to_budget
-from tests.world.budgets import create_budget
-from tests.world.deliveries import create_channel_to, deliver, run_deliveries
+from tests.factories.alerts import create_channel, subscribe, subscribe_to_anomalies, subscribe_to_budget
+from tests.factories.budgets import create_budget
+from tests.factories.deliveries import create_channel_to, deliver, run_deliveries
 
 URL = "/a/acme/alerts/"
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]{40,}")

@@ -23,8 +23,8 @@ from finops.lib import clock
 from finops.lib.formats import dates
 from tests.cast import ACTOR
 from tests.finops.insights.anomalies.bills import FIRST, LAST, bill, weekday_cost, with_extra
-from tests.world.alerts import evaluate, subscribe_to_anomalies
-from tests.world.costs import Line, add_source, store_lines
+from tests.factories.alerts import evaluate, subscribe_to_anomalies
+from tests.factories.costs import Line, add_source, store_lines
 
 pytestmark = pytest.mark.django_db
 

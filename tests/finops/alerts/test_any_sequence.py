@@ -20,10 +20,10 @@ from finops.alerts.services import change_alert_subscription
 from finops.budgets.services import change_budget
 from finops.lib import clock
 from tests.cast import ACTOR, Cast
-from tests.world.alerts import create_channel, evaluate, subscribe_to_budget
-from tests.world.alerts import subscription_draft as subscription_draft
-from tests.world.budgets import budget_draft, create_budget
-from tests.world.costs import add_source, cost, store_lines
+from tests.factories.alerts import create_channel, evaluate, subscribe_to_budget
+from tests.factories.alerts import subscription_draft as subscription_draft
+from tests.factories.budgets import budget_draft, create_budget
+from tests.factories.costs import add_source, cost, store_lines
 
 SOAK = int(os.environ.get("SOAK", "1"))
 THRESHOLDS = ((50, 80, 100, 120), (80,), (50, 100), (49, 80, 150))

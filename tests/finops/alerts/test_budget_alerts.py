@@ -16,10 +16,10 @@ from finops.costs.models import CostSource
 from finops.costs.services.cost_view import change_cost_view
 from finops.lib import clock
 from tests.cast import ACTOR
-from tests.world.alerts import evaluate, subscribe_to_budget
-from tests.world.budgets import budget_draft, create_budget, daily_cost, source_scope
-from tests.world.costs import add_source, cost, store_lines
-from tests.world.days import at
+from tests.factories.alerts import evaluate, subscribe_to_budget
+from tests.factories.budgets import budget_draft, create_budget, daily_cost, source_scope
+from tests.factories.costs import add_source, cost, store_lines
+from tests.factories.days import at
 
 pytestmark = pytest.mark.django_db
 

@@ -11,8 +11,8 @@ from accounts.scoping import account_scope
 from finops.alerts.models import AlertChannel, AlertSubscription
 from tests.cast import Cast, signed_in
 from tests.receivers import Receiver
-from tests.world.alerts import create_channel, subscribe
-from tests.world.budgets import create_budget
+from tests.factories.alerts import create_channel, subscribe
+from tests.factories.budgets import create_budget
 
 NEW = "/a/acme/alerts/subscriptions/new/"
 

@@ -21,8 +21,8 @@ from finops.lib.outbound import use_resolver
 from finops.lib.sealing import Unsealable
 from tests.cast import ACTOR, Cast
 from tests.receivers import Receiver
-from tests.world.days import NOON
-from tests.world.deliveries import (
+from tests.factories.days import NOON
+from tests.factories.deliveries import (
     KEY,
     create_channel_to,
     create_channel_with_secret,

@@ -17,8 +17,8 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR
 from tests.waiting import is_blocking_others, threads, wait_until
-from tests.world.alerts import evaluate, subscribe
-from tests.world.days import NOON
+from tests.factories.alerts import evaluate, subscribe
+from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -23,9 +23,9 @@ from finops.budgets.services import change_budget
 from finops.costs.dependants import deletion_impact_text, dependants
 from finops.costs.models import CostSource
 from tests.cast import ACTOR, Cast, signed_in
-from tests.world.alerts import create_channel, delivery_titles, subscribe_to_anomalies, subscribe_to_budget
-from tests.world.budgets import budget_draft, create_budget, source_scope
-from tests.world.costs import add_source, cost
+from tests.factories.alerts import create_channel, delivery_titles, subscribe_to_anomalies, subscribe_to_budget
+from tests.factories.budgets import budget_draft, create_budget, source_scope
+from tests.factories.costs import add_source, cost
 
 YESTERDAY = date(2026, 3, 19)
 BUDGET_WORDS = [f"Budget Cloud at {each}% of the actual cost, to Ops" for each in (100, 80)]

@@ -28,8 +28,8 @@ from tests.receivers import (
     respond_with,
     send_no_http,
 )
-from tests.world.days import NOON
-from tests.world.deliveries import (
+from tests.factories.days import NOON
+from tests.factories.deliveries import (
     attempt_answers,
     create_channel_to,
     create_mail_channel,

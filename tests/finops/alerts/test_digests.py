@@ -16,11 +16,11 @@ from finops.alerts.triggers.digest import due_digest
 from finops.costs.services.cost_view import change_cost_view
 from finops.insights.anomalies.services import detect_if_due
 from tests.cast import ACTOR, Cast
-from tests.world.alerts import create_channel, evaluate, subscribe
-from tests.world.bills import Bills, usage
-from tests.world.budgets import create_budget, daily_cost
-from tests.world.costs import add_source
-from tests.world.days import at
+from tests.factories.alerts import create_channel, evaluate, subscribe
+from tests.factories.bills import Bills, usage
+from tests.factories.budgets import create_budget, daily_cost
+from tests.factories.costs import add_source
+from tests.factories.days import at
 
 MONDAY, SUNDAY = date(2026, 3, 23), date(2026, 3, 22)
 JANUARY = date(2026, 1, 1)

@@ -25,16 +25,16 @@ from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from tests.cast import ACTOR, Cast, make_cast
 from tests.waiting import is_blocking_others, threads, wait_until
-from tests.world.alerts import (
+from tests.factories.alerts import (
     create_channel,
     evaluate,
     subscribe,
     subscribe_to_anomalies,
     subscribe_to_budget,
 )
-from tests.world.budgets import cost_tag_scope, create_budget, daily_cost, source_scope, team_scope
-from tests.world.costs import add_source, cost, store_lines
-from tests.world.days import NOON
+from tests.factories.budgets import cost_tag_scope, create_budget, daily_cost, source_scope, team_scope
+from tests.factories.costs import add_source, cost, store_lines
+from tests.factories.days import NOON
 
 ONE = pytest.mark.django_db
 COMMITTED = pytest.mark.django_db(transaction=True)

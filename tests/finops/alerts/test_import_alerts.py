@@ -15,8 +15,8 @@ from finops.costs.models import CostImport, CostSource
 from finops.costs.services import confirm_import, create_cost_source, import_files, queue_import, run_import
 from tests.cast import ACTOR, Cast, signed_in
 from tests.pages import get_page, text_of
-from tests.world.alerts import evaluate, subscribe
-from tests.world.bill_text import bill, month_of
+from tests.factories.alerts import evaluate, subscribe
+from tests.factories.bill_text import bill, month_of
 
 pytestmark = pytest.mark.django_db
 

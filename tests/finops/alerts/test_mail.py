@@ -20,8 +20,8 @@ from finops.alerts.senders import email as sender
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
 from tests.receivers import MailServer, smtp_server
-from tests.world.days import NOON
-from tests.world.deliveries import (
+from tests.factories.days import NOON
+from tests.factories.deliveries import (
     attempt_answers,
     create_mail_channel,
     deliver,

@@ -17,7 +17,7 @@ from finops.alerts.schemas import DeliveriesQuery
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, signed_in
 from tests.receivers import Receiver, reset_connection, respond_with, send_no_http
-from tests.world.deliveries import KEY, deliver, run_deliveries
+from tests.factories.deliveries import KEY, deliver, run_deliveries
 
 SIG = "sigQ7hb8Zk20vWxlNs4a"
 

@@ -19,9 +19,9 @@ from finops.alerts.recipients import recipient_url, request_confirmations
 from finops.alerts.schemas import DeliveriesQuery
 from finops.lib import clock
 from tests.cast import ACTOR, Cast, signed_in
-from tests.world.alerts import subscription_draft
-from tests.world.days import NOON
-from tests.world.deliveries import attempt_answers, create_mail_channel, deliver, reload, run_deliveries
+from tests.factories.alerts import subscription_draft
+from tests.factories.days import NOON
+from tests.factories.deliveries import attempt_answers, create_mail_channel, deliver, reload, run_deliveries
 
 OTHER = "other@example.org"
 

@@ -28,10 +28,10 @@ from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.alerts.test_digests import MONDAY, SUNDAY
 from tests.pages import get_page
 from tests.receivers import MailServer
-from tests.world.alerts import evaluate, subscribe
-from tests.world.budgets import daily_cost
-from tests.world.costs import add_source
-from tests.world.days import at, days
+from tests.factories.alerts import evaluate, subscribe
+from tests.factories.budgets import daily_cost
+from tests.factories.costs import add_source
+from tests.factories.days import at, days
 
 pytestmark = pytest.mark.django_db
 

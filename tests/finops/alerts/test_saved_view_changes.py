@@ -16,10 +16,10 @@ from tests.cast import Cast, signed_in
 from tests.finops.alerts.test_digests import MONDAY, SUNDAY
 from tests.finops.alerts.test_saved_view_alerts import SPIKE, add_spend, facts_of, lines, save_view
 from tests.pages import get_page
-from tests.world.alerts import evaluate, subscribe, subscribe_to_anomalies
-from tests.world.budgets import daily_cost
-from tests.world.costs import add_source, store_lines
-from tests.world.days import at
+from tests.factories.alerts import evaluate, subscribe, subscribe_to_anomalies
+from tests.factories.budgets import daily_cost
+from tests.factories.costs import add_source, store_lines
+from tests.factories.days import at
 
 pytestmark = pytest.mark.django_db
 

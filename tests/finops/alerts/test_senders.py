@@ -22,7 +22,7 @@ from finops.lib import clock
 from tests.cast import ACTOR
 from tests.examples import examples
 from tests.receivers import Receiver
-from tests.world.deliveries import (
+from tests.factories.deliveries import (
     KEY,
     create_channel_to,
     create_channel_with_secret,

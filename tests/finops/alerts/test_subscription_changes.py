@@ -21,7 +21,7 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, make_cast, signed_in
 from tests.waiting import is_blocking_others, threads, wait_until
-from tests.world.alerts import (
+from tests.factories.alerts import (
     create_channel,
     delivery_titles,
     evaluate,
@@ -30,9 +30,9 @@ from tests.world.alerts import (
     subscribe_to_budget,
     subscription_draft,
 )
-from tests.world.budgets import create_budget, daily_cost
-from tests.world.costs import add_source, cost, store_lines
-from tests.world.days import NOON
+from tests.factories.budgets import create_budget, daily_cost
+from tests.factories.costs import add_source, cost, store_lines
+from tests.factories.days import NOON
 
 ONE = pytest.mark.django_db
 YESTERDAY = date(2026, 3, 19)

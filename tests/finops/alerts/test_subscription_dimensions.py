@@ -13,7 +13,7 @@ from finops.insights.anomalies.queries import anomaly_settings
 from finops.insights.models import AnomalySettings
 from finops.lib.errors import UserError
 from tests.cast import ACTOR
-from tests.world.alerts import create_subscription, subscribe, subscribe_to_anomalies
+from tests.factories.alerts import create_subscription, subscribe, subscribe_to_anomalies
 
 pytestmark = pytest.mark.django_db
 

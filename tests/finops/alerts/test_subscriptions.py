@@ -20,15 +20,15 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, make_cast
 from tests.waiting import is_blocking_others, threads, wait_until
-from tests.world.alerts import (
+from tests.factories.alerts import (
     create_channel,
     evaluate,
     subscribe,
     subscribe_to_anomalies,
     subscribe_to_budget,
 )
-from tests.world.budgets import create_budget
-from tests.world.costs import add_source, cost
+from tests.factories.budgets import create_budget
+from tests.factories.costs import add_source, cost
 
 ONE = pytest.mark.django_db
 

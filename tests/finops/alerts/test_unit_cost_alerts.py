@@ -18,11 +18,11 @@ from finops.unitcosts.services.unit_metrics import create_unit_metric, delete_un
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.alerts.test_digests import MONDAY, SUNDAY
-from tests.world.alerts import evaluate, subscribe
-from tests.world.budgets import daily_cost
-from tests.world.costs import add_source, store_lines
-from tests.world.days import at, days
-from tests.world.usage import add_usage, event
+from tests.factories.alerts import evaluate, subscribe
+from tests.factories.budgets import daily_cost
+from tests.factories.costs import add_source, store_lines
+from tests.factories.days import at, days
+from tests.factories.usage import add_usage, event
 
 pytestmark = pytest.mark.django_db
 

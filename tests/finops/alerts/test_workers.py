@@ -23,7 +23,7 @@ from tests.cast import ACTOR, Cast
 from tests.receivers import Receiver, hang
 from tests.servers import process_environment
 from tests.waiting import threads
-from tests.world.deliveries import (
+from tests.factories.deliveries import (
     attempt_answers,
     create_channel_to,
     create_mail_channel,

@@ -10,7 +10,7 @@ from finops.allocation.rules import Copy, Rule, Test
 from finops.allocation.services.cost_tags import create_cost_tag
 from tests.cast import Cast
 from tests.finops.allocation.cost_tag_pages import DAY
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from finops.lib.errors import UserError
 from finops.unitcosts.models import CustomerKey, UnitMetric
 from finops.unitcosts.services.customer_mappings import set_customer_key
 from tests.cast import Cast, signed_in
-from tests.world.costs import add_source, add_up, cost
+from tests.factories.costs import add_source, add_up, cost
 
 PROD = {"when": {"dimension": "tag:env", "values": ["prod"]}, "value": "Production"}
 STORAGE = {"when": {"dimension": "service", "op": "contains", "values": ["s3"]}, "value": "Storage"}

@@ -18,7 +18,7 @@ from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 DAY = date(2026, 3, 5)
 PROD = {"when": {"dimension": "tag:env", "op": "in", "values": ["prod", "production"]}, "value": "Production"}

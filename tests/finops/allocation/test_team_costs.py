@@ -25,7 +25,7 @@ from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import Filter, SpendQuery
 from tests.cast import Cast
 from tests.examples import examples
-from tests.world.costs import Line, add_source, add_up, cost, store_lines
+from tests.factories.costs import Line, add_source, add_up, cost, store_lines
 
 DAY, FEBRUARY = date(2026, 3, 5), date(2026, 2, 5)
 VALUES = ["payments", "PAYMENTS", "Search", "İstanbul", "straße", " data ", "a'b\\c", "", None]

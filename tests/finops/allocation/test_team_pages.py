@@ -17,7 +17,7 @@ from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
 from finops.lib.registry import Registry
 from tests.cast import Cast, signed_in
 from tests.pages import csv_rows, get_page, text_of
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 PAGE = "/a/acme/teams/"
 

@@ -25,7 +25,7 @@ from finops.allocation.services.teams import (
 from finops.budgets.models import Budget
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 
 @pytest.fixture

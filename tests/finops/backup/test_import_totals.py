@@ -17,9 +17,9 @@ from finops.lake.models import LakeSegment
 from finops.lake.storage.segments import sha256
 from finops.lake.storage.storage import storage
 from tests.cast import Cast
-from tests.world.bill_text import bill, line, month_of
-from tests.world.costs import add_source, cost
-from tests.world.imports import import_bill, write_bill
+from tests.factories.bill_text import bill, line, month_of
+from tests.factories.costs import add_source, cost
+from tests.factories.imports import import_bill, write_bill
 
 pytestmark = pytest.mark.django_db
 

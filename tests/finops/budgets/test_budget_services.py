@@ -20,7 +20,7 @@ from finops.costs.models import CostSource
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, make_cast
 from tests.waiting import is_blocking_others, threads, wait_until
-from tests.world.budgets import budget_draft, cost_tag_scope, create_budget, source_scope, team_scope
+from tests.factories.budgets import budget_draft, cost_tag_scope, create_budget, source_scope, team_scope
 
 MARCH = date(2026, 3, 1)
 

@@ -13,8 +13,8 @@ from finops.budgets.schemas import BudgetStatus
 from finops.costs.answers import MoneyAmount
 from finops.costs.services.cost_view import change_cost_view
 from tests.cast import ACTOR
-from tests.world.budgets import create_budget, daily_cost, source_scope
-from tests.world.costs import add_source, cost
+from tests.factories.budgets import create_budget, daily_cost, source_scope
+from tests.factories.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
 

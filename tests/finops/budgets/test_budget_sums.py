@@ -22,9 +22,9 @@ from finops.lake.models import LakeSegment
 from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import make_cast
-from tests.world.budgets import cost_tag_scope, create_budget, source_scope, team_scope
-from tests.world.costs import Line, add_source, cost
-from tests.world.module_scope import module_world
+from tests.factories.budgets import cost_tag_scope, create_budget, source_scope, team_scope
+from tests.factories.costs import Line, add_source, cost
+from tests.factories.module_scope import module_account
 
 pytestmark = pytest.mark.django_db
 
@@ -72,14 +72,14 @@ def lines(chance: random.Random, *, count: int = 900) -> list[Line]:
 
 
 @pytest.fixture(scope="module", params=[1, 3, 8], ids=lambda month: f"fiscal-{month}")
-def world(
+def account_with_lines(
     django_db_setup: None,
     django_db_blocker: DjangoDbBlocker,
     tmp_path_factory: pytest.TempPathFactory,
     request: Any,
 ) -> Iterator[Account]:
     """Two sources, two teams, a cost tag; a budget of every scope and period, in both currencies."""
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("budgets"), NOW):
+    with module_account(django_db_blocker, tmp_path_factory.mktemp("budgets"), NOW):
         account = make_cast().account
         account.fiscal_start_month = request.param
         account.save()
@@ -88,9 +88,9 @@ def world(
 
 
 @pytest.fixture
-def account(world: Account, db: None) -> Iterator[Account]:
-    with account_scope(world), clock.frozen(NOW):
-        yield world
+def account(account_with_lines: Account, db: None) -> Iterator[Account]:
+    with account_scope(account_with_lines), clock.frozen(NOW):
+        yield account_with_lines
 
 
 def _fill(account: Account, chance: random.Random) -> None:

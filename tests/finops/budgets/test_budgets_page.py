@@ -18,8 +18,8 @@ from finops.costs.models import CostSource
 from finops.lake.engine import engine
 from tests.cast import Cast, signed_in
 from tests.pages import csv_rows, get_page
-from tests.world.budgets import create_budget, daily_cost, source_scope
-from tests.world.costs import add_source, cost
+from tests.factories.budgets import create_budget, daily_cost, source_scope
+from tests.factories.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
 

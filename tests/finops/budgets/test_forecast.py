@@ -15,9 +15,9 @@ from finops.budgets.queries import budget_statuses, forecast_spend
 from finops.costs.models import CostView
 from finops.costs.spend_query import CostFilter
 from finops.lib.errors import UserError
-from tests.world.budgets import add_lines, create_budget, daily_cost
-from tests.world.costs import add_source, cost
-from tests.world.days import days
+from tests.factories.budgets import add_lines, create_budget, daily_cost
+from tests.factories.costs import add_source, cost
+from tests.factories.days import days
 
 pytestmark = pytest.mark.django_db
 

@@ -17,9 +17,9 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
 from tests.pages import csv_rows, text_of
-from tests.world.budgets import add_lines, daily_cost
-from tests.world.costs import add_source
-from tests.world.days import NOON
+from tests.factories.budgets import add_lines, daily_cost
+from tests.factories.costs import add_source
+from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db
 

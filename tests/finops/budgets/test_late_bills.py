@@ -31,9 +31,9 @@ from finops.lib.periods import DateRange, Period
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast, signed_in
-from tests.world.bills import Bills, line, usage
-from tests.world.budgets import create_budget, source_scope
-from tests.world.days import at, days
+from tests.factories.bills import Bills, line, usage
+from tests.factories.budgets import create_budget, source_scope
+from tests.factories.days import at, days
 
 TODAY = date(2026, 11, 21)
 NEWEST = date(2026, 11, 20)

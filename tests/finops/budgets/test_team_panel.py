@@ -13,7 +13,7 @@ from finops.allocation.models import Team, TeamKey, TeamValue
 from finops.budgets.models import Budget
 from finops.dashboards.models import Dashboard
 from tests.cast import Cast, signed_in
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from finops.lib.chart_markers import MAX_MARKERS, MarkerQuestion, markers_of
 from finops.lib.cost_access import CostLimit, cost_access
 from finops.lib.periods import DateRange
 from tests.cast import Cast, signed_in
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 FIRST = date(2026, 3, 2)
 DAYS = DateRange(FIRST, FIRST + timedelta(days=13))

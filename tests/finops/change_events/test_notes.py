@@ -17,8 +17,8 @@ from finops.change_events.services.notes import NoteDraft, create_note
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, signed_in
-from tests.world.costs import add_source, cost
-from tests.world.days import NOON
+from tests.factories.costs import add_source, cost
+from tests.factories.days import NOON
 
 DAY = date(2026, 3, 3)
 NEW = "/a/acme/events/notes/new/"

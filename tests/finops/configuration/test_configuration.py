@@ -25,7 +25,7 @@ from finops.dashboards.models import Dashboard
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
 from tests.isolation.walk import fingerprint
-from tests.world.budgets import cost_tag_scope, create_budget, team_scope
+from tests.factories.budgets import cost_tag_scope, create_budget, team_scope
 
 KIND_NAMES = (
     *("teams", "cost_tags", "keys", "splits", "unit_metrics", "ai_prices", "saved_views", "budgets"),

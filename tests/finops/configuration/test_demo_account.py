@@ -24,14 +24,14 @@ from finops.demo.people import SLUG
 from finops.lib.errors import UserError
 from tests.cast import ACTOR
 from tests.mcpserver.prompts.conftest import DEMO_MONTHS, DEMO_NOW
-from tests.world.module_scope import module_world
+from tests.factories.module_scope import module_account
 
 
 @pytest.fixture(scope="module")
 def demo(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Account]:
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("demo"), DEMO_NOW):
+    with module_account(django_db_blocker, tmp_path_factory.mktemp("demo"), DEMO_NOW):
         load(lambda _line: None, months=DEMO_MONTHS)
         account = Account.objects.get(slug=SLUG)
         query = SpendQuery(group_by=["service"], period="last_30_days")

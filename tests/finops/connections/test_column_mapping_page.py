@@ -16,7 +16,7 @@ from tests.cast import Cast, signed_in
 from tests.finops.costs.mapping.mapped_files import BILL, document
 from tests.finops.costs.test_archives import zip_bytes
 from tests.pages import get_page, text_of
-from tests.world.imports import cost_by, total
+from tests.factories.imports import cost_by, total
 
 GERMAN = (
     "Datum;Leistung;Betrag (EUR);Standort;Team\n"

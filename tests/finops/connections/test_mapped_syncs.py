@@ -22,7 +22,7 @@ from tests.cast import Cast, signed_in
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.costs.mapping.mapped_files import BILL, document
 from tests.pages import get_page, text_of
-from tests.world.imports import cost_by, total
+from tests.factories.imports import cost_by, total
 
 JUNE = BILL.replace("2026-05", "2026-06")
 

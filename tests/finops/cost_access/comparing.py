@@ -20,8 +20,8 @@ from mcpserver.registry import Tool
 from tests.isolation.rows import MAKERS
 from tests.isolation.walk import Route, fill
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.cost_access import LIMIT, Pair
-from tests.world.cost_access_settings import BOARD
+from tests.factories.cost_access import LIMIT, Pair
+from tests.factories.cost_access_settings import BOARD
 
 OTHERWISE = ("anomalies",)
 """Sections of pages that say "not available" to a limited reader."""

@@ -9,22 +9,22 @@ from pytest_django import DjangoDbBlocker
 
 from finops.lib import clock
 from tests.cast import make_cast
-from tests.world.cost_access import Pair, make_pair
-from tests.world.days import NOON
-from tests.world.module_scope import module_world
+from tests.factories.cost_access import Pair, make_pair
+from tests.factories.days import NOON
+from tests.factories.module_scope import module_account
 
 
 @pytest.fixture(scope="module")
-def world(
+def module_pair(
     django_db_setup: None,
     django_db_blocker: DjangoDbBlocker,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Pair]:
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("cost-access"), NOON):
+    with module_account(django_db_blocker, tmp_path_factory.mktemp("cost-access"), NOON):
         yield make_pair(make_cast())
 
 
 @pytest.fixture
-def pair(world: Pair, db: None) -> Iterator[Pair]:
+def pair(module_pair: Pair, db: None) -> Iterator[Pair]:
     with clock.frozen(NOON):
-        yield world
+        yield module_pair

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.world.cost_access import SECRET
+from tests.factories.cost_access import SECRET
 
 DAYS = {"start_date": "2026-03-01", "end_date": "2026-03-18"}
 OUTSIDE = [{"dimension": "service", "values": [f"{SECRET} service"]}]

@@ -33,8 +33,8 @@ from tests.examples import examples
 from tests.finops.cost_access.comparing import answer_text, own_rows, plain, assert_same_text, page_text
 from tests.finops.cost_access.questions import PAGES, QUESTIONS
 from tests.isolation.walk import account_routes, fill
-from tests.world.cost_access import LAST, Pair
-from tests.world.costs import Line, add_source, cost
+from tests.factories.cost_access import LAST, Pair
+from tests.factories.costs import Line, add_source, cost
 
 SOURCES = ("Bill", "Invoices")
 ASKED, SHOWN = 8, 4
@@ -94,7 +94,7 @@ COLUMN = {"account": "account_id", "tag:team": tag_column("team"), "tag:env": ta
 
 
 def value_of(line: Line, source: str, dimension: str) -> str | None:
-    """What a line has in a dimension, in lower case: by the settings of tests/world/cost_access_settings.py."""
+    """What a line has in a dimension, in lower case: by the settings of tests/factories/cost_access_settings.py."""
     if dimension == "source":
         return source.lower()
     if dimension == "team":

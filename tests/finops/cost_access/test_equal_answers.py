@@ -20,7 +20,7 @@ from tests.finops.cost_access.comparing import answer_text, plain, assert_same_t
 from tests.finops.cost_access.questions import QUESTIONS
 from tests.isolation.walk import account_routes
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.cost_access import LIMIT, SECRET, Pair
+from tests.factories.cost_access import LIMIT, SECRET, Pair
 
 TOOLS = list(registry)
 each_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

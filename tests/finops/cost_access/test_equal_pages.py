@@ -19,8 +19,8 @@ from tests.finops.cost_access.comparing import body_of, refused_links, refused_o
 from tests.finops.cost_access.questions import PAGES
 from tests.isolation.walk import Route, account_routes
 from tests.pages import text_of
-from tests.world.cost_access import LIMIT, SECRET, Pair
-from tests.world.cost_access_settings import BOARD
+from tests.factories.cost_access import LIMIT, SECRET, Pair
+from tests.factories.cost_access_settings import BOARD
 
 pytestmark = pytest.mark.slow
 

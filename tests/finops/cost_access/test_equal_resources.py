@@ -10,8 +10,8 @@ from finops.lib.cost_access import REFUSED
 from mcpserver.registry import registry
 from tests.finops.cost_access.comparing import plain, assert_same_text
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.cost_access import LIMIT, SECRET, Pair
-from tests.world.cost_access_settings import BOARD
+from tests.factories.cost_access import LIMIT, SECRET, Pair
+from tests.factories.cost_access_settings import BOARD
 
 
 def test_resources_are_those_without_the_other_lines(pair: Pair) -> None:

@@ -32,8 +32,8 @@ from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, signed_in
 from tests.examples import examples
 from tests.pages import get_page, text_of
-from tests.world.costs import add_source, cost
-from tests.world.days import days
+from tests.factories.costs import add_source, cost
+from tests.factories.days import days
 
 RANGE = (date(2026, 2, 18), date(2026, 3, 19))
 

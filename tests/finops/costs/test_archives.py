@@ -23,7 +23,7 @@ from finops.costs.services import files
 from tests.cast import Cast
 from tests.examples import examples
 from tests.finops.costs.focus_reader import as_csv
-from tests.world.imports import cost_by, total
+from tests.factories.imports import cost_by, total
 
 
 def zip_bytes(entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:

@@ -15,7 +15,7 @@ from finops.costs.models import CostSource
 from finops.costs.queries.bill_versions import BillVersionsQuery, compare_bill_versions
 from tests.cast import Cast, signed_in
 from tests.pages import text_of
-from tests.world.costs import add_source, cost, store_lines
+from tests.factories.costs import add_source, cost, store_lines
 
 MAY = date(2026, 5, 1)
 URL = "/a/acme/connections/bill-versions/"

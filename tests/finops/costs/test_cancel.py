@@ -18,7 +18,7 @@ from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
 from tests.finops.costs.test_imports import MAY, MAY_AND_JUNE, MAY_RESTATED
-from tests.world.imports import import_bill, queue_import, total, write_bill
+from tests.factories.imports import import_bill, queue_import, total, write_bill
 
 
 @pytest.fixture(autouse=True)

@@ -24,8 +24,8 @@ from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
 from tests.cast import Cast
-from tests.world.bills import Bills, line, usage
-from tests.world.days import at, days
+from tests.factories.bills import Bills, line, usage
+from tests.factories.days import at, days
 
 TODAY = date(2026, 11, 21)
 NEWEST = date(2026, 11, 20)

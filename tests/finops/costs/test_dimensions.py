@@ -12,7 +12,7 @@ from finops.costs.services import change_cost_view
 from finops.costs.spend_query import SpendQuery
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 DAY = date(2026, 3, 2)
 

@@ -17,9 +17,9 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from tests.cast import Cast, signed_in
 from tests.pages import text_of
-from tests.world.budgets import add_lines, daily_cost
-from tests.world.costs import add_source
-from tests.world.days import NOON
+from tests.factories.budgets import add_lines, daily_cost
+from tests.factories.costs import add_source
+from tests.factories.days import NOON
 
 URL = "/a/acme/cost-explorer/"
 FIRST, YESTERDAY = date(2025, 10, 1), date(2026, 3, 19)

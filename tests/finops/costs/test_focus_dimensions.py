@@ -23,8 +23,8 @@ from tests.cast import Cast, signed_in
 from tests.finops.costs import reference_model
 from tests.finops.costs.focus_reader import as_csv
 from tests.pages import csv_rows
-from tests.world.costs import add_source, cost
-from tests.world.imports import import_bill
+from tests.factories.costs import add_source, cost
+from tests.factories.imports import import_bill
 
 FILE = "synthetic/focus_1_3_cost_and_usage_aws.csv.gz"
 COLUMNS = {

@@ -25,7 +25,7 @@ from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.examples import examples
 from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
-from tests.world.imports import cost_by, import_bill, import_bill_as, total, write_bill
+from tests.factories.imports import cost_by, import_bill, import_bill_as, total, write_bill
 
 NO_OTHERS = {"EffectiveCost": "1", "ListCost": "", "ContractedCost": ""}
 POINT, COMMA = NumberFormat.POINT, NumberFormat.COMMA

@@ -8,7 +8,7 @@ from finops.costs.models import CostSource
 from finops.lake.schema import tag_column
 from tests.cast import Cast
 from tests.finops.costs import reference_model
-from tests.world.imports import cost_by, import_bill
+from tests.factories.imports import cost_by, import_bill
 
 COLUMNS = {
     "all": None,

@@ -26,7 +26,7 @@ from finops.lib.child_process import ChildOutcome
 from tests.cast import Cast
 from tests.finops.costs.focus_reader import ROW, as_csv
 from tests.waiting import wait_until
-from tests.world.imports import queue_import, total
+from tests.factories.imports import queue_import, total
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MEMORY = 700 * 2**20

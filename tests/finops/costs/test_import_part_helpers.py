@@ -20,7 +20,7 @@ from tests.cast import Cast
 from tests.finops.costs.part_bills import BILLS, independent_sum, lines, live, plan_of, queue_paths, write
 from tests.finops.costs.test_imports_processes import worker
 from tests.waiting import wait_until
-from tests.world.imports import import_bill, total
+from tests.factories.imports import import_bill, total
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -34,7 +34,7 @@ from tests.finops.costs.part_bills import (
     report_of,
     write,
 )
-from tests.world.imports import import_bill, total
+from tests.factories.imports import import_bill, total
 
 pytestmark = pytest.mark.django_db
 

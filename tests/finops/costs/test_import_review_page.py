@@ -14,7 +14,7 @@ from finops.costs.models import CostImport, ImportReviewSettings
 from tests.cast import Cast, signed_in
 from tests.finops.costs.test_connections_page import imports_of, run_imports, sources_of, upload
 from tests.pages import get_page, text_of
-from tests.world.bill_text import bill, month_of
+from tests.factories.bill_text import bill, month_of
 
 SETTINGS = "/a/acme/settings/imports/"
 FORM = {"fall_percent": "30", "growth_percent": "200", "least_amount": "5"}

@@ -28,7 +28,7 @@ from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.due import run_due
 from tests.finops.costs import reference_model
-from tests.world.imports import cost_by, import_bill, total, write_bill
+from tests.factories.imports import cost_by, import_bill, total, write_bill
 
 HEADER = "BillingPeriodStart,ChargePeriodStart,ProviderName,ServiceName,ChargeCategory,BillingCurrency,BilledCost,EffectiveCost"
 MAY = f"{HEADER}\n2026-05-01T00:00:00Z,2026-05-03T00:00:00Z,AWS,S3,Usage,USD,1.50,1.25\n"

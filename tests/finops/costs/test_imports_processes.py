@@ -25,7 +25,7 @@ from tests.cast import Cast
 from tests.finops.costs.focus_reader import as_csv
 from tests.servers import database_url
 from tests.waiting import PATIENCE_SECONDS, wait_until
-from tests.world.imports import queue_import, total
+from tests.factories.imports import queue_import, total
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 ROOT = Path(__file__).resolve().parents[3]

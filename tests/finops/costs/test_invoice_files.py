@@ -14,7 +14,7 @@ from finops.costs.models import BillingPeriod, CostSource, InvoiceDetail
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.finops.costs.focus_reader import as_csv
-from tests.world.imports import import_bill, total, write_bill
+from tests.factories.imports import import_bill, total, write_bill
 
 DETAIL = {
     "InvoiceId": "INV-1",

@@ -25,8 +25,8 @@ from tests.cast import Cast, signed_in
 from tests.finops.costs.native.cur_files import as_parquet, usage
 from tests.finops.costs.native.test_google import bill as google_bill
 from tests.pages import get_page
-from tests.world.bill_text import bill, month_of
-from tests.world.imports import import_bill
+from tests.factories.bill_text import bill, month_of
+from tests.factories.imports import import_bill
 
 EURO = {"BillingCurrency": "EUR"}
 NODE = "i-0abc1234def567890"

@@ -15,7 +15,7 @@ from finops.lib import clock
 from tests.cast import Cast, signed_in
 from tests.finops.lake.facts import line, store
 from tests.pages import get_page
-from tests.world.budgets import create_budget
+from tests.factories.budgets import create_budget
 
 NOVEMBER_20 = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -21,7 +21,7 @@ from finops.insights.cost_scope import CostReader, CostScope, resolve_scope
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from tests.finops.lake.rollups.test_rollups import summarise
-from tests.world.costs import cost, store_lines
+from tests.factories.costs import cost, store_lines
 
 pytestmark = pytest.mark.django_db
 TWO_DAYS = {

@@ -15,8 +15,8 @@ from finops.costs.queries import query_spend
 from finops.costs.spend_query import CompareTo, Period, SpendQuery
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
-from tests.world.costs import Line, add_source, cost
-from tests.world.days import days
+from tests.factories.costs import Line, add_source, cost
+from tests.factories.days import days
 
 
 def a_year(through: date) -> list[Line]:

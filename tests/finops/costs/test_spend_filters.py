@@ -9,7 +9,7 @@ from accounts.models import Account
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import Filter, Op, SpendQuery
 from finops.lib.errors import UserError
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 DAY = date(2026, 3, 2)
 VALUES = {

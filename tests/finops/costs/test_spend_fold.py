@@ -11,7 +11,7 @@ from accounts.models import Account
 from finops.costs.answers import SpendAnswer, SpendRow
 from finops.costs.queries import fit_to_size, query_spend
 from finops.costs.spend_query import SpendQuery
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from finops.costs.spend_query import Filter
 from finops.lake.engine.compiler import Query, compile_query
 from finops.lake.schema import Kind
 from finops.lib.periods import DateRange
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 
 def plan(account: Account, days: DateRange, previous: DateRange | None = None) -> SpendPlan:

@@ -16,7 +16,7 @@ from finops.costs.models import CostSource
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
 from tests.examples import examples
-from tests.world.costs import Line, add_up, cost, key_of, store_lines
+from tests.factories.costs import Line, add_up, cost, key_of, store_lines
 
 START, END = date(2026, 1, 1), date(2026, 2, 28)
 CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment", None)

@@ -21,7 +21,7 @@ from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from tests.cast import Cast, signed_in
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.costs import Line, add_source, cost
+from tests.factories.costs import Line, add_source, cost
 
 MARCH_1, MARCH_10 = date(2026, 3, 1), date(2026, 3, 10)
 

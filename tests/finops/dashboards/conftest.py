@@ -11,8 +11,8 @@ from accounts.models import Account
 from finops.allocation.models import CostTag
 from finops.budgets.models import Budget
 from finops.unitcosts.models import UnitMetric
-from tests.world.costs import add_source, cost
-from tests.world.usage import event, push_events
+from tests.factories.costs import add_source, cost
+from tests.factories.usage import event, push_events
 
 URL = "/a/acme/dashboards/"
 

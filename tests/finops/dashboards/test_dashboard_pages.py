@@ -22,8 +22,8 @@ from finops.dashboards.widgets import CATALOGUE
 from finops.lake.schema import extension_column
 from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.dashboards.conftest import URL, get_html
-from tests.world.costs import add_source, cost
-from tests.world.dashboards import REQUIRED_SETTINGS, create_board, widget
+from tests.factories.costs import add_source, cost
+from tests.factories.dashboards import REQUIRED_SETTINGS, create_board, widget
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,7 @@ from finops.lib.errors import UserError
 from finops.unitcosts.models import UnitMetric
 from tests.cast import ACTOR, Cast, make_cast
 from tests.waiting import is_blocking_others, threads, wait_until
-from tests.world.dashboards import REQUIRED_SETTINGS, create_board, widget
+from tests.factories.dashboards import REQUIRED_SETTINGS, create_board, widget
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from accounts.models import Account
 from finops.dashboards.models import Widget
 from finops.dashboards.widgets import CATALOGUE
 from tests.finops.dashboards.conftest import URL, get_html
-from tests.world.dashboards import REQUIRED_SETTINGS, create_board, widget
+from tests.factories.dashboards import REQUIRED_SETTINGS, create_board, widget
 
 pytestmark = pytest.mark.django_db
 

@@ -23,8 +23,8 @@ from finops.data_exports.services import exports, runs
 from tests.cast import Cast
 from tests.finops.connections.conftest import S3TestBucket
 from tests.s3 import KEY, REGION
-from tests.world.costs import Line, add_source, cost
-from tests.world.days import days
+from tests.factories.costs import Line, add_source, cost
+from tests.factories.days import days
 
 FIRST, LAST = date(2026, 1, 1), date(2026, 3, 18)
 

@@ -20,7 +20,7 @@ def main(run_id: int, database: str, part: str) -> None:
     from finops.connections.transports.s3 import S3Bucket
     from finops.data_exports.services import runs
     from finops.lib import clock
-    from tests.world.days import NOON
+    from tests.factories.days import NOON
 
     upload = S3Bucket.put
 

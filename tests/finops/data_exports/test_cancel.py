@@ -23,7 +23,7 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.notifications.models import Notification
 from tests.finops.data_exports.bills import Bucket, lines, spend, sums
-from tests.world.costs import add_source, store_lines
+from tests.factories.costs import add_source, store_lines
 
 FEBRUARY = "finops/focus/data/BILLING_PERIOD=2026-02/"
 

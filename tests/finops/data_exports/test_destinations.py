@@ -21,7 +21,7 @@ from tests.cast import Cast
 from tests.finops.connections.azurite import AzureContainer
 from tests.finops.connections.gcs_emulator import GcsTestBucket, key_file
 from tests.finops.data_exports.bills import Bucket, lines, spend, sums
-from tests.world.costs import add_source
+from tests.factories.costs import add_source
 
 
 @pytest.fixture(params=["azure_blob", "google_storage", "folder"])

@@ -17,7 +17,7 @@ from finops.data_exports.services.credentials import config_of
 from tests.cast import Cast, signed_in
 from tests.finops.data_exports.bills import Bucket, lines
 from tests.pages import get_page, text_of
-from tests.world.costs import add_source
+from tests.factories.costs import add_source
 
 LIST = "/a/acme/connections/exports/"
 NEW = f"{LIST}new/?destination=s3"

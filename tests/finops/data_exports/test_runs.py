@@ -27,7 +27,7 @@ from finops.lib.errors import UserError
 from finops.notifications.models import Notification
 from tests.finops.data_exports.bills import Bucket, allocate, lines, spend, sums
 from tests.waiting import threads
-from tests.world.costs import add_source, cost, store_lines
+from tests.factories.costs import add_source, cost, store_lines
 
 
 def counts(run: DataExportRun) -> dict[str, int]:

@@ -15,8 +15,8 @@ from finops.demo.alerts import ensure_alerts, send_alerts
 from finops.insights.anomalies.services import detect_if_due
 from finops.lib import clock
 from tests.cast import Cast
-from tests.world.budgets import create_budget, daily_cost
-from tests.world.costs import add_source
+from tests.factories.budgets import create_budget, daily_cost
+from tests.factories.costs import add_source
 
 pytestmark = pytest.mark.django_db
 ACTOR = Actor.command("load_demo")

@@ -50,7 +50,7 @@ from tests.finops.demo.test_usage import ACTOR, stored_quantities
 from tests.interface.demo_pages import pages
 from tests.interface.stored_bytes import json_columns, segments_text
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.module_scope import module_world
+from tests.factories.module_scope import module_account
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +63,7 @@ def month(
 ) -> Iterator[Path]:
     """A month of the demo, loaded once; its `var/`."""
     var = tmp_path_factory.mktemp("demo")
-    with module_world(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
+    with module_account(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
         recorded.restart_ids()
         load()
         yield var

@@ -27,7 +27,7 @@ from finops.lake.schema import Kind
 from finops.lib.periods import add_months
 from tests.finops.demo.test_load_demo import TODAY, URL, load, own_var
 from tests.finops.demo.unit_costs import check_unit_costs
-from tests.world.module_scope import module_world
+from tests.factories.module_scope import module_account
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +50,7 @@ def demo_months(
 ) -> Iterator[tuple[Path, str]]:
     """The months, loaded once: their `var/`, and what the command said."""
     var = tmp_path_factory.mktemp("demo")
-    with module_world(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
+    with module_account(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
         yield var, load(months=SOME_MONTHS)
 
 

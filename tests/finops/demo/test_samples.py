@@ -20,7 +20,7 @@ from finops.lib.periods import add_months, month_start
 from tests.cast import Cast, signed_in
 from tests.finops.demo.test_load_demo import TODAY
 from tests.pages import text_of
-from tests.world.imports import total
+from tests.factories.imports import total
 
 SAMPLE = "/a/acme/connections/sample/"
 

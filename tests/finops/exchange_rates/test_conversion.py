@@ -22,7 +22,7 @@ from finops.exchange_rates.services import enter_rate, upload_rates
 from finops.lake.engine import conversion
 from tests.cast import ACTOR, Cast
 from tests.examples import examples
-from tests.world.costs import Line, add_source, cost, store_lines
+from tests.factories.costs import Line, add_source, cost, store_lines
 
 START, END = date(2026, 1, 1), date(2026, 2, 28)
 NEVER = "KRW"

@@ -13,8 +13,8 @@ from finops.exchange_rates.services import enter_rate
 from mcpserver.registry import registry
 from tests.cast import ACTOR, Cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.budgets import create_budget
-from tests.world.costs import add_source, cost
+from tests.factories.budgets import create_budget
+from tests.factories.costs import add_source, cost
 
 DAY = date(2026, 3, 18)
 MARCH = {"start_date": "2026-03-01", "end_date": "2026-03-20"}

@@ -28,8 +28,8 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, reauthenticated, signed_in
 from tests.ingestion.push_client import event, create_push_client
-from tests.world.budgets import create_budget
-from tests.world.imports import cost_by, import_bill, write_bill
+from tests.factories.budgets import create_budget
+from tests.factories.imports import cost_by, import_bill, write_bill
 
 HEADER = (
     "BillingPeriodStart,ChargePeriodStart,ChargePeriodEnd,ProviderName,ServiceName,SkuId,SkuMeter,ChargeCategory,"

@@ -25,7 +25,7 @@ from finops.lib.cost_access import CostLimit, cost_access
 from finops.lib.periods import DateRange
 from tests.cast import Cast
 from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
-from tests.world.costs import add_source
+from tests.factories.costs import add_source
 
 WEEK = DateRange(SPIKE, SPIKE + timedelta(days=6))
 BEFORE = DateRange(SPIKE - timedelta(days=7), SPIKE - timedelta(days=1))

@@ -15,7 +15,7 @@ from finops.lib import clock
 from ingestion.models import UsageBatch
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import Cast, signed_in
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 
 def an_import(account: Account, source: CostSource, status: str, error: str = "") -> None:

@@ -27,7 +27,7 @@ from finops.lake.models import LakeRollup, LakeSegment
 from tests.examples import SOAK
 from tests.finops.lake.rollups.test_rollups import _no_result_cache as _no_result_cache
 from tests.finops.lake.rollups.test_rollups import summarise
-from tests.world.costs import Line, cost, store_lines
+from tests.factories.costs import Line, cost, store_lines
 
 pytestmark = pytest.mark.django_db
 

@@ -17,7 +17,7 @@ from tests.cast import Cast
 from tests.finops.insights.savings.bills import NOON, volume
 from tests.finops.issues.fake_trackers import FakeTracker, fake_tracker
 from tests.finops.issues.steps import add_tracker
-from tests.world.costs import add_source
+from tests.factories.costs import add_source
 
 
 @pytest.fixture

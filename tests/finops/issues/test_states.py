@@ -23,7 +23,7 @@ from tests.finops.connections.replay_server import Reply, replay_server
 from tests.finops.insights.savings.bills import FIRST, LAST, NOON, daily, volume
 from tests.finops.issues.fake_trackers import FakeGitHub, FakeJira, FakeTracker
 from tests.finops.issues.steps import add_tracker, issue_of, reload, run_polls
-from tests.world.costs import store_lines
+from tests.factories.costs import store_lines
 
 HOUR = timedelta(hours=1)
 VOLUME = {

@@ -28,7 +28,7 @@ from finops.lake.schema import Kind
 from finops.lake.storage.segments import sha256
 from tests.cast import Cast
 from tests.finops.costs import reference_model
-from tests.world.usage import event, push_events
+from tests.factories.usage import event, push_events
 
 PAGE = Path("docs/reading-the-lake.md")
 SAMPLE = "focus-1.0-real/focus_sample.csv"

@@ -21,10 +21,10 @@ from finops.notifications.queries import MOST_COUNTED
 from finops.notifications.services import mark_all_read, notify, sweep
 from tests.cast import Cast, signed_in
 from tests.pages import csv_rows, get_page
-from tests.world.alerts import create_channel, evaluate, subscribe_to_budget
-from tests.world.budgets import create_budget, daily_cost
-from tests.world.costs import add_source
-from tests.world.days import NOON
+from tests.factories.alerts import create_channel, evaluate, subscribe_to_budget
+from tests.factories.budgets import create_budget, daily_cost
+from tests.factories.costs import add_source
+from tests.factories.days import NOON
 
 URL = "/a/acme/notifications/"
 READ_ALL = "/accounts/acme/notifications/read/"

@@ -24,7 +24,7 @@ from finops.lib.errors import UserError
 from tests.cast import Cast, reauthenticated
 from tests.finops.connections.pushes.push_steps import CostPushClient, create_cost_client
 from tests.isolation.rows import MAKERS
-from tests.world.imports import import_bill, queue_import, total, write_bill
+from tests.factories.imports import import_bill, queue_import, total, write_bill
 
 BILL = (
     "BillingPeriodStart,ChargePeriodStart,ProviderName,ServiceName,ChargeCategory,BillingCurrency,BilledCost,EffectiveCost\n"

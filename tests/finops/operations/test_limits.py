@@ -17,7 +17,7 @@ from tests.cast import ACTOR, Cast, reauthenticated, signed_in
 from tests.finops.connections.pushes.push_steps import create_cost_client
 from tests.ingestion.push_client import event, create_push_client
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.budgets import create_budget
+from tests.factories.budgets import create_budget
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 

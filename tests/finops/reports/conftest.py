@@ -13,11 +13,11 @@ from finops.reports.models import ReportSchedule
 from finops.reports.services import ReportScheduleDraft
 from finops.unitcosts.models import UnitMetric
 from tests.cast import ACTOR
-from tests.world.budgets import create_budget, daily_cost, team_scope
-from tests.world.costs import Line, add_source
-from tests.world.days import days
-from tests.world.deliveries import create_mail_channel
-from tests.world.usage import add_usage, event
+from tests.factories.budgets import create_budget, daily_cost, team_scope
+from tests.factories.costs import Line, add_source
+from tests.factories.days import days
+from tests.factories.deliveries import create_mail_channel
+from tests.factories.usage import add_usage, event
 
 FIRST, LAST = date(2025, 12, 1), date(2026, 3, 19)
 FEBRUARY = date(2026, 2, 1), date(2026, 2, 28)

@@ -17,8 +17,8 @@ from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.finops.reports.conftest import FEBRUARY, FIRST
 from tests.pages import csv_rows, get_page
-from tests.world.budgets import daily_cost
-from tests.world.costs import add_source
+from tests.factories.budgets import daily_cost
+from tests.factories.costs import add_source
 
 PAGE = "/a/acme/reports/"
 EXPLORER = "/a/acme/cost-explorer/"

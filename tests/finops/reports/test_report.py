@@ -32,10 +32,10 @@ from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.reports.conftest import FEBRUARY, FIRST, bill
 from tests.pages import csv_rows, get_page, text_of
-from tests.world.bills import Bills, usage
-from tests.world.budgets import daily_cost
-from tests.world.costs import add_source, add_up
-from tests.world.days import at
+from tests.factories.bills import Bills, usage
+from tests.factories.budgets import daily_cost
+from tests.factories.costs import add_source, add_up
+from tests.factories.days import at
 
 PAGE = "/a/acme/reports/"
 

@@ -22,8 +22,8 @@ from tests.finops.alerts.conftest import mail_server
 from tests.finops.reports.conftest import change_schedule, create_schedule
 from tests.pages import get_page
 from tests.receivers import MailServer
-from tests.world.days import at
-from tests.world.deliveries import run_deliveries
+from tests.factories.days import at
+from tests.factories.deliveries import run_deliveries
 
 __all__ = ["mail_server"]
 

@@ -25,8 +25,8 @@ from finops.search.menu import ACTIONS
 from tests.cast import Cast, make_cast, signed_in
 from tests.examples import examples
 from tests.isolation.walk import account_routes
-from tests.world.budgets import create_budget
-from tests.world.costs import add_source, cost
+from tests.factories.budgets import create_budget
+from tests.factories.costs import add_source, cost
 
 URL = "/a/acme/search/"
 OPTION = re.compile(r'href="([^"]*)">.*?class="search-label">([^<]*)<', re.DOTALL)

@@ -21,7 +21,7 @@ from tests.finops.telemetry.scrape import Scrape
 from tests.ingestion.push_client import create_push_client
 from tests.ingestion.upload_client import csv, line, send
 from tests.waiting import wait_until
-from tests.world.imports import queue_import
+from tests.factories.imports import queue_import
 
 OUTCOMES = ("done", "failed", "waiting")
 

@@ -20,10 +20,10 @@ from finops.insights.anomalies.queries import open_anomalies
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
 from tests.pages import get_page
-from tests.world.anomalies import add_anomaly
-from tests.world.costs import add_source, cost
-from tests.world.dashboards import create_board, widget
-from tests.world.usage import event, push_events
+from tests.factories.anomalies import add_anomaly
+from tests.factories.costs import add_source, cost
+from tests.factories.dashboards import create_board, widget
+from tests.factories.usage import event, push_events
 
 pytestmark = pytest.mark.django_db
 

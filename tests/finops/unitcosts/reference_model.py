@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from finops.lake import schema
-from tests.world.usage import Event
+from tests.factories.usage import Event
 
 Line = Mapping[str, Any]
 Key = tuple[str, str]

@@ -18,8 +18,8 @@ from finops.unitcosts.models import CustomerAlias
 from finops.unitcosts.queries import query_unit_cost
 from tests.cast import Cast, signed_in
 from tests.examples import examples
-from tests.world.costs import store_lines
-from tests.world.unit_costs import add_data, by_customer, cost_line, usage_event
+from tests.factories.costs import store_lines
+from tests.factories.unit_costs import add_data, by_customer, cost_line, usage_event
 
 EVERY_CUSTOMER = {
     "name": "Cluster",

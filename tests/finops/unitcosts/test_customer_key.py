@@ -18,7 +18,7 @@ from finops.unitcosts.services.customer_mappings import (
 )
 from ingestion.models import Customer
 from tests.cast import Cast
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.models import Customer, UsageMetric
 from tests.cast import Cast, signed_in
 from tests.pages import get_page
-from tests.world.costs import add_source, cost
-from tests.world.usage import add_usage, event, store_usage, usage_source
+from tests.factories.costs import add_source, cost
+from tests.factories.usage import add_usage, event, store_usage, usage_source
 
 PAGE = "/a/acme/unit-economics/"
 SETTINGS = "/a/acme/settings/customers/"

@@ -17,8 +17,8 @@ from finops.costs.models import CostView
 from finops.costs.services import change_cost_view
 from tests.cast import Cast, signed_in
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.costs import Line
-from tests.world.unit_costs import MARCH, add_data, cost_line, usage_event
+from tests.factories.costs import Line
+from tests.factories.unit_costs import MARCH, add_data, cost_line, usage_event
 
 
 @pytest.fixture

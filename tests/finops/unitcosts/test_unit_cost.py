@@ -12,7 +12,7 @@ from accounts.models import Account
 from finops.lib.errors import UserError
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from finops.unitcosts.unit_cost_query import UnitCostQuery
-from tests.world.unit_costs import (
+from tests.factories.unit_costs import (
     add_data,
     by_customer,
     cost_line,
@@ -22,7 +22,7 @@ from tests.world.unit_costs import (
     name_customer,
     usage_event,
 )
-from tests.world.usage import event
+from tests.factories.usage import event
 
 
 def rows_of(account: Account, **options: Any) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import pytest
 
 from accounts.models import Account
 from finops.lib.errors import UserError
-from tests.world.costs import cost
-from tests.world.unit_costs import (
+from tests.factories.costs import cost
+from tests.factories.unit_costs import (
     add_data,
     by_customer,
     cost_line,
@@ -20,7 +20,7 @@ from tests.world.unit_costs import (
     march_query,
     usage_event,
 )
-from tests.world.usage import event, push_events
+from tests.factories.usage import event, push_events
 
 
 def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) -> None:

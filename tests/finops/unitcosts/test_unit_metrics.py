@@ -32,7 +32,7 @@ from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast
 from tests.examples import examples
 from tests.finops.unitcosts.reference_model import is_close
-from tests.world.unit_costs import MARCH, add_data, cost_line, usage_event
+from tests.factories.unit_costs import MARCH, add_data, cost_line, usage_event
 
 EC2 = CostFilter(dimension="service", values=["EC2"])
 DUBLIN = CostFilter(dimension="region", values=["eu-west-1"])

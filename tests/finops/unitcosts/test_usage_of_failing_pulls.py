@@ -18,8 +18,8 @@ from finops.unitcosts.answers import UnitCostAnswer
 from ingestion.models import UsageMetric, UsageSource
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.days import NOON
-from tests.world.unit_costs import add_data, cost_line, cost_per_unit, march_query, usage_event
+from tests.factories.days import NOON
+from tests.factories.unit_costs import add_data, cost_line, cost_per_unit, march_query, usage_event
 
 FAILING = "syncs of usage source 'Stripe' have failed since 2026-03-19 12:00 UTC, so its newest usage may be missing"
 

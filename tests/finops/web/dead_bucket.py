@@ -1,4 +1,4 @@
-"""What the test of a dead bucket has done inside its server's world."""
+"""What the test of a dead bucket has done inside its server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accounts.models import User
 from accounts.scoping import account_scope
 from accounts.services import create_account
 from ingestion.services import create_usage_source, generate_usage_key
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 
 def account() -> dict[str, str]:

@@ -25,20 +25,20 @@ DELTA = {Counter: AggregationTemporality.DELTA}
 
 
 def stored_events(lookup: str) -> list[list[str]]:
-    """In the server's world: metric, customer and quantity of all that came by the source with this key."""
+    """In the server's process: metric, customer and quantity of all that came by the source with this key."""
     source = UsageSource.objects.unscoped().get(keys__lookup=lookup)
     rows = [row for row in inbox() if row.source_id == source.pk]
     return sorted([row.metric, row.customer_id, str(row.quantity.normalize())] for row in rows)
 
 
 def rejections(lookup: str) -> list[str]:
-    """In the server's world: what was said of the points that the source with this key had rejected."""
+    """In the server's process: what was said of the points that the source with this key had rejected."""
     source = UsageSource.objects.unscoped().get(keys__lookup=lookup)
     return list(RejectedEvent.objects.unscoped().filter(source=source).values_list("error", flat=True))
 
 
 def aggregation(name: str) -> str:
-    """In the server's world."""
+    """In the server's process."""
     return UsageMetric.objects.unscoped().get(name=name).aggregation
 
 

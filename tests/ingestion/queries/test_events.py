@@ -17,7 +17,7 @@ from ingestion.queries import list_usage_events
 from ingestion.schemas import EventsAnswer
 from ingestion.usage_query import EventsQuery
 from tests.cast import Cast
-from tests.world.usage import add_usage, event, push_events
+from tests.factories.usage import add_usage, event, push_events
 
 DAY = date(2026, 3, 9)
 

@@ -9,7 +9,7 @@ from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from ingestion.models import UsageMetric
 from ingestion.queries import MetricQuery, find_metric, read_usage, usage_metrics
-from tests.world.usage import add_metrics, event, store_usage, usage_source
+from tests.factories.usage import add_metrics, event, store_usage, usage_source
 
 MARCH = DateRange(date(2026, 3, 1), date(2026, 3, 31))
 

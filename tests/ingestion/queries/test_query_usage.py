@@ -11,7 +11,7 @@ from finops.lib.errors import UserError
 from ingestion.models import Customer, UsageMetric
 from ingestion.queries import query_usage
 from ingestion.usage_query import UsageFilter, UsageQuery
-from tests.world.usage import add_usage, event, push_events
+from tests.factories.usage import add_usage, event, push_events
 
 MARCH: dict[str, Any] = {"start_date": date(2026, 3, 1), "end_date": date(2026, 3, 31)}
 FIRST, SECOND, THIRD = date(2026, 3, 1), date(2026, 3, 2), date(2026, 3, 9)

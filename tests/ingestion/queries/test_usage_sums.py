@@ -24,7 +24,7 @@ from ingestion.models import UsageMetric, UsageSource
 from ingestion.queries import MetricQuery, UsageGroup, read_usage
 from ingestion.queries.usage import read_daily_usage
 from tests.examples import examples
-from tests.world.usage import (
+from tests.factories.usage import (
     Event,
     add_metrics,
     append_to_inbox,

@@ -10,7 +10,7 @@ from accounts.scoping import account_scope
 from finops.costs.models import CostSource
 from finops.insights.models import SavingsDismissal
 from tests.isolation.rows.costs import cost_source
-from tests.world.anomalies import add_anomaly
+from tests.factories.anomalies import add_anomaly
 
 
 def anomaly(account: Account) -> str:

@@ -11,8 +11,8 @@ from finops.costs.models import CostSource
 from finops.lib import clock
 from tests.mcpserver.answers.questions import WEEK
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.anomalies import add_anomaly
-from tests.world.costs import Line, add_source, cost
+from tests.factories.anomalies import add_anomaly
+from tests.factories.costs import Line, add_source, cost
 
 
 def days(count: int) -> list[date]:

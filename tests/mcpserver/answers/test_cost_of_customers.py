@@ -14,7 +14,7 @@ from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.models import Customer
 from tests.mcpserver.answers.questions import WEEK
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from ingestion.models import Customer
 from tests.cast import Cast, signed_in
 from tests.mcpserver.answers.questions import WEEK
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.costs import add_source, cost
-from tests.world.usage import add_usage, event
+from tests.factories.costs import add_source, cost
+from tests.factories.usage import add_usage, event
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from finops.lib import clock
 from tests.cast import Cast
 from tests.mcpserver.answers.questions import WEEK
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.costs import Line, add_source, cost
+from tests.factories.costs import Line, add_source, cost
 
 
 def a_day_of_environments() -> list[Line]:

@@ -10,7 +10,7 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from tests.cast import Cast
 from tests.mcpserver.events.callback import Callback, callback_server
-from tests.world.days import NOON
+from tests.factories.days import NOON
 
 
 @pytest.fixture

@@ -27,11 +27,11 @@ from tests.finops.insights.anomalies.bills import LAST, bill, with_extra
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.events.callback import Callback, send_all, subscribe, subscription
 from tests.pages import get_page
-from tests.world.bill_text import bill as bill_text
-from tests.world.bill_text import month_of
-from tests.world.budgets import create_budget, daily_cost
-from tests.world.costs import add_source, store_lines
-from tests.world.days import NOON
+from tests.factories.bill_text import bill as bill_text
+from tests.factories.bill_text import month_of
+from tests.factories.budgets import create_budget, daily_cost
+from tests.factories.costs import add_source, store_lines
+from tests.factories.days import NOON
 
 JANUARY, MARCH, YESTERDAY = date(2026, 1, 1), date(2026, 3, 1), date(2026, 3, 19)
 SPIKE = LAST - timedelta(days=1)

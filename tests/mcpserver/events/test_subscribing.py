@@ -25,9 +25,9 @@ from tests.mcpserver.events.callback import (
     subscribe,
     subscription,
 )
-from tests.world.budgets import create_budget
-from tests.world.costs import add_source, cost
-from tests.world.days import NOON
+from tests.factories.budgets import create_budget
+from tests.factories.costs import add_source, cost
+from tests.factories.days import NOON
 
 YESTERDAY = date(2026, 3, 19)
 NAMES = [

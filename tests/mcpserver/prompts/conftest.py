@@ -16,10 +16,10 @@ from finops.demo.loader import load
 from finops.lib import clock
 from tests.cast import ACTOR, Cast, make_cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.budgets import create_budget, source_scope, team_scope
-from tests.world.costs import add_source, cost
-from tests.world.days import NOON, days
-from tests.world.module_scope import module_world
+from tests.factories.budgets import create_budget, source_scope, team_scope
+from tests.factories.costs import add_source, cost
+from tests.factories.days import NOON, days
+from tests.factories.module_scope import module_account
 
 DEMO_NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 DEMO_MONTHS = 2
@@ -31,7 +31,7 @@ def demo(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, str]]:
     """The demo company; what it hands out, with keys by scope."""
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("demo"), DEMO_NOW):
+    with module_account(django_db_blocker, tmp_path_factory.mktemp("demo"), DEMO_NOW):
         yield load(lambda _line: None, months=DEMO_MONTHS).handout
 
 
@@ -40,7 +40,7 @@ def small(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cast]:
     """The cast, whose account has what prompts complete from: two sources, teams, budgets, a cost tag, two currencies."""
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("small"), NOON):
+    with module_account(django_db_blocker, tmp_path_factory.mktemp("small"), NOON):
         cast = make_cast()
         _fill(cast.account)
         yield cast

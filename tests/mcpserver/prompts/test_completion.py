@@ -12,7 +12,7 @@ from tests.conformance.requirements import requirement
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.prompts.conftest import FIRST
 from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, completion, refusal, text_of, values
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 
 @requirement("completion:complete")

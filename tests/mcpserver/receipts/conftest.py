@@ -10,8 +10,8 @@ from finops.receipts import records
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.receipts.asking import ASKED, SEPTEMBER, ask, september
-from tests.world.bills import Bills
-from tests.world.days import at
+from tests.factories.bills import Bills
+from tests.factories.days import at
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,8 @@ from tests.cast import Cast, signed_in
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.receipts.asking import ask
 from tests.pages import get_page, text_of
-from tests.world.bills import Bills, line
-from tests.world.days import at
+from tests.factories.bills import Bills, line
+from tests.factories.days import at
 
 PAGE = "/a/acme/verify-answer/"
 ASKED = date(2026, 10, 3)

@@ -15,8 +15,8 @@ from finops.receipts.models import AnswerReceipt, AnswerState
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.receipts.asking import ASKED, SEPTEMBER, VERIFIED, ask, september, verify
-from tests.world.bills import Bills
-from tests.world.days import at
+from tests.factories.bills import Bills
+from tests.factories.days import at
 
 
 def test_equal_answers_of_a_day_have_one_receipt(

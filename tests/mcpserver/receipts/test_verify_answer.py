@@ -22,9 +22,9 @@ from tests.cast import Cast
 from tests.examples import examples
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.receipts.asking import ASKED, SEPTEMBER, VERIFIED, ask, september, verify
-from tests.world.bills import Bills, Line, line
-from tests.world.costs import add_source, cost, store_lines
-from tests.world.days import at
+from tests.factories.bills import Bills, Line, line
+from tests.factories.costs import add_source, cost, store_lines
+from tests.factories.days import at
 
 
 def test_an_answer_of_unchanged_bills_has_the_same_figures(mcp_client: McpClient, first_answer: dict[str, Any]) -> None:

@@ -25,8 +25,8 @@ from tests.cast import ACTOR, Cast, signed_in
 from tests.conformance import schemas
 from tests.finops.activity.call_helpers import stored_calls
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.costs import add_source, cost
-from tests.world.unit_costs import MARCH, add_data, cost_line, usage_event
+from tests.factories.costs import add_source, cost
+from tests.factories.unit_costs import MARCH, add_data, cost_line, usage_event
 
 EXACT = Decimal("0.123456789012345678")
 BY_SERVICE = {**{name: str(day) for name, day in MARCH.items()}, "group_by": ["service"]}

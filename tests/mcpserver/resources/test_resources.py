@@ -18,8 +18,8 @@ from tests.conformance import schemas
 from tests.conformance.requirements import requirement
 from tests.finops.activity.call_helpers import stored_calls
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.budgets import create_budget
-from tests.world.dashboards import create_board
+from tests.factories.budgets import create_budget
+from tests.factories.dashboards import create_board
 
 COST_TAG = """
 version: 1

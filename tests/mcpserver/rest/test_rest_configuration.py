@@ -23,7 +23,7 @@ from tests.cast import Cast, signed_in
 from tests.finops.activity.call_helpers import stored_calls
 from tests.isolation.walk import fingerprint
 from tests.mcpserver.rest.rest_client import RestClient, problem_of
-from tests.world.budgets import create_budget
+from tests.factories.budgets import create_budget
 
 PATH = "/api/v1/configuration"
 FILE = b"version: 1\nbudgets:\n  - {name: Core, amount: 1500.50, currency: USD}\n"

@@ -9,7 +9,7 @@ import msgspec
 from accounts.models import Account
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.lib import clock
-from tests.world.deliveries import message
+from tests.factories.deliveries import message
 
 
 def delivery(account: Account, ops: AlertChannel | None, status: str = "failed", /, **changes: Any) -> int:

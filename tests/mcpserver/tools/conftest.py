@@ -13,9 +13,9 @@ from finops.lib import clock
 from finops.lib.periods import add_months
 from finops.unitcosts.services.customer_mappings import set_customer_key
 from tests.cast import ACTOR, Cast, make_cast
-from tests.world.costs import add_source, cost
-from tests.world.module_scope import module_world
-from tests.world.usage import event, push_events
+from tests.factories.costs import add_source, cost
+from tests.factories.module_scope import module_account
+from tests.factories.usage import event, push_events
 
 SERVICES, MONTHS, KEYS, CUSTOMERS = 200, 13, 60, 60
 
@@ -26,7 +26,7 @@ def busy_account(
 ) -> Iterator[Cast]:
     """The cast, whose account has thirteen months of 200 services with long names in two currencies, tagged with 60
     keys; every charge; and usage of 60 customers, one of whom has cost."""
-    with module_world(django_db_blocker, tmp_path_factory.mktemp("busy"), clock.now()):
+    with module_account(django_db_blocker, tmp_path_factory.mktemp("busy"), clock.now()):
         cast = make_cast()
         _fill(cast.account)
         yield cast

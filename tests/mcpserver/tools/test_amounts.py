@@ -13,7 +13,7 @@ from mcpserver.registry import Tool, ToolAccess, registry
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.tools.amounts import bare_amounts_of_answer
-from tests.world.usage import event, push_events
+from tests.factories.usage import event, push_events
 
 TOOLS = list(registry)
 

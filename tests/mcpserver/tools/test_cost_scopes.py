@@ -19,8 +19,8 @@ from finops.lib import clock
 from tests.cast import ACTOR, Cast, signed_in
 from tests.finops.insights.savings.bills import NOON, daily
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.anomalies import add_anomaly
-from tests.world.costs import Line, add_source
+from tests.factories.anomalies import add_anomaly
+from tests.factories.costs import Line, add_source
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from tests.cast import Cast, make_cast, signed_in
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.tools.row_numbers import replace_row_number
 from tests.waiting import threads, wait_until, waiting
-from tests.world.budgets import create_budget, daily_cost
-from tests.world.costs import add_source
+from tests.factories.budgets import create_budget, daily_cost
+from tests.factories.costs import add_source
 
 TOOL = "create_budget"
 LEAST: dict[str, Any] = {"name": "Core", "amount": 100, "currency": "USD"}

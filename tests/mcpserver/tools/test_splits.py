@@ -14,7 +14,7 @@ from finops.allocation.models import SharedCostSplit
 from mcpserver.registry import registry
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.days import NOON
-from tests.world.usage import event, push_events
+from tests.factories.days import NOON
+from tests.factories.usage import event, push_events
 
 TODAY = NOON.date()
 

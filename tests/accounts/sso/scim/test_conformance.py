@@ -26,7 +26,7 @@ KNOWN = {
 
 
 def make_provider() -> tuple[str, str]:
-    """In the server's world: base path and token."""
+    """In the server's process: base path and token."""
     scim = create_scim(Account.objects.get(slug="acme"), "example.com")
     return scim.base, scim.token
 

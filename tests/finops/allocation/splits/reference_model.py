@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from tests.world.costs import Line, key_of
+from tests.factories.costs import Line, key_of
 
 Usage = Mapping[tuple[str, date], Mapping[str, Decimal]]
 """By metric and day, then by customer."""

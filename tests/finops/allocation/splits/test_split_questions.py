@@ -24,8 +24,8 @@ from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from tests.cast import Cast
-from tests.world.costs import Line, add_source, cost
-from tests.world.usage import add_usage, event
+from tests.factories.costs import Line, add_source, cost
+from tests.factories.usage import add_usage, event
 
 FIRST, SECOND, THIRD = date(2026, 3, 1), date(2026, 3, 2), date(2026, 3, 3)
 MARCH: dict[str, Any] = {"start_date": FIRST, "end_date": THIRD}

@@ -16,8 +16,8 @@ from finops.allocation.services.splits import SplitDraft, create_split, delete_s
 from finops.costs.models import CostView
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.world.costs import add_source, cost
-from tests.world.usage import add_metrics, event
+from tests.factories.costs import add_source, cost
+from tests.factories.usage import add_metrics, event
 
 DAY = date(2026, 3, 2)
 CLUSTER = SplitDraft(

@@ -21,8 +21,8 @@ from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
 from tests.examples import examples
 from tests.finops.allocation.splits.reference_model import Plain, PlainSplit, Usage
-from tests.world.costs import Line, add_source, cost, key_of, store_lines
-from tests.world.usage import add_usage, event
+from tests.factories.costs import Line, add_source, cost, key_of, store_lines
+from tests.factories.usage import add_usage, event
 
 START, END = date(2026, 2, 27), date(2026, 3, 2)
 DAYS = [START + timedelta(days=number) for number in range((END - START).days + 1)]

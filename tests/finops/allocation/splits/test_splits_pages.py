@@ -15,8 +15,8 @@ from accounts.scoping import account_scope
 from finops.allocation.models import SharedCostSplit
 from tests.cast import Cast, signed_in
 from tests.pages import csv_rows, get_page, text_of
-from tests.world.costs import add_source, cost
-from tests.world.usage import add_usage, event
+from tests.factories.costs import add_source, cost
+from tests.factories.usage import add_usage, event
 
 PAGE = "/a/acme/shared-costs/"
 FORM = {

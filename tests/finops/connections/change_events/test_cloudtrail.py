@@ -29,8 +29,8 @@ from tests.cast import Cast, signed_in
 from tests.finops.connections.change_events.code_hosts import march_time, titles
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.world.costs import add_source, cost
-from tests.world.days import NOON
+from tests.factories.costs import add_source, cost
+from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

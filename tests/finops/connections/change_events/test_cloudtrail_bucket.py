@@ -41,7 +41,7 @@ from tests.finops.connections.change_events.trail_bucket import (
 from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.connections.usage.killed_worker import run_killed_worker
-from tests.world.days import NOON
+from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -22,7 +22,7 @@ from tests.finops.change_events.event_client import event, create_event_client
 from tests.finops.connections.change_events.test_folder_events import connect, sync, write
 from tests.finops.connections.change_events.test_folder_events import event as line
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.days import NOON
+from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

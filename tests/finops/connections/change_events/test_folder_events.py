@@ -20,7 +20,7 @@ from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.connections.change_events.code_hosts import metered_count, titles
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.world.days import NOON
+from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -23,7 +23,7 @@ from tests.finops.connections.change_events.code_hosts import (
 )
 from tests.finops.connections.replay_server import ReplayServer
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.world.days import NOON
+from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -28,7 +28,7 @@ from tests.finops.connections.connectors.azure_steps import (
     fetch_may,
 )
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
-from tests.world.imports import cost_by, total
+from tests.factories.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db
 

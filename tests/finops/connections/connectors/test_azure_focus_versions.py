@@ -14,7 +14,7 @@ from tests.finops.connections.connectors import azure_focus
 from tests.finops.connections.connectors.azure_steps import MAY, connect
 from tests.finops.connections.connectors.stored import stored
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.world.imports import cost_by
+from tests.factories.imports import cost_by
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,7 @@ from tests.finops.connections.connectors.stored import stored
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.costs.focus_reader import as_csv
 from tests.finops.costs.native.truth import opencost
-from tests.world.imports import cost_by, total
+from tests.factories.imports import cost_by, total
 
 CONNECTOR = connector_of("folder")
 

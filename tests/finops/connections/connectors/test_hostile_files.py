@@ -22,7 +22,7 @@ from tests.cast import Cast
 from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
 from tests.s3 import KEY, REGION
-from tests.world.imports import total
+from tests.factories.imports import total
 
 PAGE = 1_000
 

@@ -36,7 +36,7 @@ from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, 
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
 from tests.finops.costs.native.truth import oracle as oracle_report
 from tests.finops.costs.native.truth.bills import write_csv
-from tests.world.imports import cost_by, total
+from tests.factories.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db
 

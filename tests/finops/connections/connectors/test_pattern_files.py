@@ -32,7 +32,7 @@ from tests.finops.connections.gcs_emulator import GcsTestBucket, key_file
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
 from tests.finops.costs.test_archives import zip_bytes
 from tests.s3 import KEY, REGION
-from tests.world.imports import cost_by, total
+from tests.factories.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db
 

@@ -17,7 +17,7 @@ from finops.connections.services.cost_keys import CostCredential, authenticate_c
 from finops.costs.models import CostSource
 from tests.cast import Cast
 from tests.finops.costs.focus_reader import ROW, as_csv
-from tests.world.imports import cost_by
+from tests.factories.imports import cost_by
 
 PUSHES = "/api/costs/pushes"
 MONTHS = "/api/costs/months"

@@ -32,7 +32,7 @@ from tests.finops.connections.pushes.push_steps import (
     run_pushes,
 )
 from tests.finops.costs.focus_reader import ROW
-from tests.world.imports import cost_by
+from tests.factories.imports import cost_by
 
 pytestmark = pytest.mark.django_db
 

@@ -22,8 +22,8 @@ from tests.finops.connections.syncs.sync_steps import month_rows, sync_now, writ
 from tests.finops.connections.syncs.test_sync_health import this_month
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import get_page
-from tests.world.budgets import create_budget
-from tests.world.costs import add_source, cost
+from tests.factories.budgets import create_budget
+from tests.factories.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
 

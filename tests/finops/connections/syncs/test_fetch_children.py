@@ -23,7 +23,7 @@ from tests.finops.connections.syncs.month_folders import NAME, MonthFolders
 from tests.finops.connections.syncs.scripted_folders import ScriptedFolders
 from tests.finops.connections.syncs.sync_steps import actions, sync_now, write_month
 from tests.waiting import threads, wait_until
-from tests.world.imports import total
+from tests.factories.imports import total
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -22,7 +22,7 @@ from finops.lib import clock
 from tests.cast import Cast, signed_in
 from tests.finops.connections.syncs.sync_steps import sync_now, write_month
 from tests.pages import get_page, text_of
-from tests.world.alerts import create_channel, evaluate, subscribe
+from tests.factories.alerts import create_channel, evaluate, subscribe
 
 pytestmark = pytest.mark.django_db
 

@@ -23,7 +23,7 @@ from tests.cast import Cast
 from tests.finops.connections.syncs.month_folders import MonthFolders
 from tests.finops.connections.syncs.sync_steps import actions, sync_now, write_month
 from tests.waiting import threads
-from tests.world.imports import cost_by, total
+from tests.factories.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

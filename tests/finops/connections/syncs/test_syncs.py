@@ -17,7 +17,7 @@ from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
 from tests.finops.connections.syncs.month_folders import MonthFolders
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now, write_month
-from tests.world.imports import cost_by, total
+from tests.factories.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db
 

@@ -21,8 +21,8 @@ from finops.insights.data_health import data_health
 from tests.cast import Cast
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now, write_month
 from tests.pages import text_of
-from tests.world.costs import add_source
-from tests.world.imports import cost_by, import_bill
+from tests.factories.costs import add_source
+from tests.factories.imports import cost_by, import_bill
 
 pytestmark = pytest.mark.django_db
 

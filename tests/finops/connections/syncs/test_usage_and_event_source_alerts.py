@@ -19,8 +19,8 @@ from finops.lib import clock
 from ingestion.models import UsageBatch, UsageSource
 from tests.cast import Cast
 from tests.finops.connections.syncs.sync_steps import sync_now
-from tests.world.alerts import create_channel, evaluate, subscribe
-from tests.world.days import NOON
+from tests.factories.alerts import create_channel, evaluate, subscribe
+from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from ingestion.usage_query import UsageQuery
 from tests.cast import Cast
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.world.days import NOON
+from tests.factories.days import NOON
 
 VALUES = {"query": "sum by (tenant) (x)", "customer_label": "tenant", "metric": "requests", "token": "t0ken"}
 

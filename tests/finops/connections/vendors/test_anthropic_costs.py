@@ -34,8 +34,8 @@ from tests.finops.connections.vendors.steps import (
     spend_by,
     sums_by_key,
 )
-from tests.world.days import NOON
-from tests.world.imports import cost_by
+from tests.factories.days import NOON
+from tests.factories.imports import cost_by
 
 MARCH, FEBRUARY = date(2026, 3, 1), date(2026, 2, 1)
 CONFIG = AnthropicConfig(api_key=KEY)

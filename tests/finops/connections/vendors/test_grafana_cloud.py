@@ -21,8 +21,8 @@ from tests.cast import Cast
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.connections.vendors.steps import DATA, connect, sums_by_key
-from tests.world.days import NOON
-from tests.world.imports import cost_by
+from tests.factories.days import NOON
+from tests.factories.imports import cost_by
 
 TOKEN = "glc_0123456789abcdefghij"
 CONFIG = GrafanaConfig(organization="acme", token=TOKEN)

@@ -30,8 +30,8 @@ from tests.finops.connections.vendors.steps import (
     spend_by,
     sums_by_key,
 )
-from tests.world.days import NOON
-from tests.world.imports import cost_by
+from tests.factories.days import NOON
+from tests.factories.imports import cost_by
 
 MARCH = date(2026, 3, 1)
 CONFIG = OpenAiConfig(api_key=KEY)

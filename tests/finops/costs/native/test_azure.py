@@ -36,7 +36,7 @@ from tests.finops.costs.native.azure_export import (
     sums,
     sums_of_rows,
 )
-from tests.world.imports import cost_by, import_bill
+from tests.factories.imports import cost_by, import_bill
 
 SAMPLES = Path(__file__).parents[3] / "data" / "native" / "azure"
 ON_DEMAND: tuple[Row, ...] = (

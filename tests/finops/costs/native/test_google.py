@@ -25,7 +25,7 @@ from finops.costs.models import CostSource
 from tests.cast import Cast
 from tests.examples import examples
 from tests.finops.costs.focus_reader import FocusRead
-from tests.world.imports import cost_by, import_bill
+from tests.factories.imports import cost_by, import_bill
 
 SAMPLES = Path(__file__).parents[3] / "data" / "native" / "google"
 

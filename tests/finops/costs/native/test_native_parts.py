@@ -28,7 +28,7 @@ from tests.finops.costs.native.azure_export import PURCHASE, REFUND, UNUSED, USE
 from tests.finops.costs.native.cur_files import PLAN, Line, as_csv, as_legacy_csv, as_parquet, line, usage
 from tests.finops.costs.native.test_google import bill as google_bill
 from tests.finops.costs.part_bills import import_in_one_piece, lines, live, plan_of, queue_paths, report_of
-from tests.world.imports import import_bill, total
+from tests.factories.imports import import_bill, total
 
 pytestmark = pytest.mark.django_db
 

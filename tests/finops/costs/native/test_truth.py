@@ -21,7 +21,7 @@ from tests.cast import Cast, signed_in
 from tests.finops.costs.focus_reader import FocusRead
 from tests.finops.costs.native.truth import aws, azure, google, opencost, oracle
 from tests.finops.costs.native.truth.bills import DIMENSIONS, Bill
-from tests.world.imports import cost_by
+from tests.factories.imports import cost_by
 
 FORMATS: Final[Mapping[str, Callable[[], Bill]]] = {
     "AWS CUR legacy, CSV": aws.legacy_csv,

@@ -10,7 +10,7 @@ from typing import Any
 from accounts.models import Account
 from finops.insights.anomalies.services import detect_if_due
 from finops.insights.models import Anomaly
-from tests.world.costs import Line, cost
+from tests.factories.costs import Line, cost
 
 LAST = date(2026, 3, 19)
 FIRST = LAST - timedelta(days=239)

@@ -7,7 +7,7 @@ import pytest
 from accounts.models import Account
 from finops.insights.models import Anomaly
 from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
-from tests.world.costs import add_source
+from tests.factories.costs import add_source
 
 
 @pytest.fixture

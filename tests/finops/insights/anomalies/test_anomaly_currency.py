@@ -35,7 +35,7 @@ from tests.cast import ACTOR, Cast
 from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import csv_rows, text_of
-from tests.world.costs import Line, add_source
+from tests.factories.costs import Line, add_source
 
 ClientFor = Callable[[User], Client]
 LIST = "/a/acme/anomalies/"

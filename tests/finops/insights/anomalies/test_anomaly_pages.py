@@ -19,8 +19,8 @@ from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.insights.anomalies.bills import bill, run_detection
 from tests.pages import csv_rows, text_of
-from tests.world.costs import add_source
-from tests.world.dashboards import create_board, widget
+from tests.factories.costs import add_source
+from tests.factories.dashboards import create_board, widget
 
 ClientFor = Callable[[User], Client]
 LIST = "/a/acme/anomalies/"

@@ -19,8 +19,8 @@ from finops.insights.anomalies.services import change_anomaly_settings, due_acco
 from finops.insights.models import Anomaly, AnomalyRun, Incident
 from tests.cast import ACTOR
 from tests.finops.insights.anomalies.bills import LAST, bill, run_detection, with_extra
-from tests.world.alerts import create_channel, evaluate, subscribe_to_anomalies
-from tests.world.costs import add_source, store_lines
+from tests.factories.alerts import create_channel, evaluate, subscribe_to_anomalies
+from tests.factories.costs import add_source, store_lines
 
 pytestmark = pytest.mark.django_db
 

@@ -32,8 +32,8 @@ from finops.lib.time_limit import limit_time
 from tests.cast import Cast
 from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, run_detection, weekday_cost, with_extra
 from tests.pages import get_page
-from tests.world.costs import add_source, cost, store_lines
-from tests.world.days import NOON
+from tests.factories.costs import add_source, cost, store_lines
+from tests.factories.days import NOON
 
 
 def test_a_spike_is_found_with_its_exact_money(acme: Account) -> None:

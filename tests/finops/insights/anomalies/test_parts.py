@@ -20,7 +20,7 @@ from finops.insights.models import Anomaly, AnomalyRun, Incident
 from finops.insights.tasks import find_anomalies_in_part
 from tests.cast import ACTOR
 from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, run_detection, with_extra
-from tests.world.costs import Line, add_source, cost, store_lines
+from tests.factories.costs import Line, add_source, cost, store_lines
 
 SERVICES = ["Compute", "Straße", "storage", "Ärger", "日本", "zz"]
 

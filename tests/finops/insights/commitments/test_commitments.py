@@ -21,7 +21,7 @@ from finops.insights.commitments.schemas import CommitmentAnswer, CommitmentQuer
 from finops.lib.errors import UserError
 from finops.lib.money import exact_difference, exact_sum
 from tests.examples import examples
-from tests.world.costs import Line, add_source, cost, store_lines
+from tests.factories.costs import Line, add_source, cost, store_lines
 
 JANUARY = CommitmentQuery(start_date=date(2026, 1, 1), end_date=date(2026, 1, 31))
 DAY = date(2026, 1, 5)

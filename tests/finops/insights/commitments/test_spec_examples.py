@@ -16,7 +16,7 @@ from finops.costs.models import CostImport, CostSource
 from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.schemas import CommitmentQuery, CommitmentTotal
 from tests.cast import Cast
-from tests.world.imports import import_bill
+from tests.factories.imports import import_bill
 
 EXAMPLES = Path(__file__).parents[3] / "data" / "focus" / "spec-examples-1.2"
 SCENARIOS, FLEXIBILITY = (

@@ -21,9 +21,9 @@ from finops.insights.models import DerivedEventRun
 from finops.lib import clock
 from finops.lib.periods import DateRange
 from tests.cast import ACTOR
-from tests.world.budgets import budget_draft, create_budget
-from tests.world.costs import Line, add_source, add_up, cost, store_lines
-from tests.world.days import at
+from tests.factories.budgets import budget_draft, create_budget
+from tests.factories.costs import Line, add_source, add_up, cost, store_lines
+from tests.factories.days import at
 
 TODAY = date(2026, 3, 20)
 FIRST = date(2025, 11, 1)

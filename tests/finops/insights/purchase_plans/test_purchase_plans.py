@@ -23,7 +23,7 @@ from finops.lib.errors import UserError
 from finops.lib.periods import DateRange, each_day
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
 from tests.finops.insights.simulation.bills import decimals
-from tests.world.costs import Line, add_source, cost
+from tests.factories.costs import Line, add_source, cost
 
 HALF = Decimal(50)
 ALL = DateRange(date(2024, 11, 1), date(2025, 12, 31))

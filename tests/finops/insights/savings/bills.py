@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from tests.world.costs import Line, cost
-from tests.world.days import days
+from tests.factories.costs import Line, cost
+from tests.factories.days import days
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LAST = date(2026, 2, 28)

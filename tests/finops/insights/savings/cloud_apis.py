@@ -14,7 +14,7 @@ from finops.costs.models import CostSource
 from tests.cast import Cast
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.insights.savings.bills import FIRST, LAST, daily
-from tests.world.costs import Line
+from tests.factories.costs import Line
 
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-000000000001"
 OTHER_SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-000000000002"

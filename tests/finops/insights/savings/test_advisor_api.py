@@ -33,7 +33,7 @@ from tests.finops.insights.savings.cloud_apis import (
     machine_lines,
     purchase,
 )
-from tests.world.costs import store_lines
+from tests.factories.costs import store_lines
 
 
 @pytest.fixture

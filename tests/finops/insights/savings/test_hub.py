@@ -25,7 +25,7 @@ from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
 from tests.finops.insights.savings.bills import daily, volume
 from tests.finops.insights.savings.hub_files import VOLUME_ARN, Row, as_csv, as_gzip, as_parquet, row
-from tests.world.costs import add_source
+from tests.factories.costs import add_source
 
 COMPUTE_PLAN = {
     "action_type": "PurchaseSavingsPlans",

@@ -24,7 +24,7 @@ from tests.cast import ACTOR, Cast
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply, replay_server
 from tests.finops.insights.savings.bills import volume
 from tests.finops.insights.savings.hub_files import VOLUME_ARN
-from tests.world.costs import store_lines
+from tests.factories.costs import store_lines
 
 TARGET = "CostOptimizationHubService.ListRecommendations"
 

@@ -15,7 +15,7 @@ from finops.insights.models import ImportedSaving
 from tests.cast import Cast
 from tests.finops.insights.savings.bills import volume
 from tests.finops.insights.savings.hub_files import as_csv, row
-from tests.world.costs import add_source
+from tests.factories.costs import add_source
 
 ClientFor = Callable[[User], Client]
 PAGE = "/a/acme/savings/import/"

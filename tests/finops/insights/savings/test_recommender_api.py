@@ -32,7 +32,7 @@ from tests.finops.insights.savings.cloud_apis import (
     saves,
     service_account_key,
 )
-from tests.world.costs import store_lines
+from tests.factories.costs import store_lines
 
 
 @pytest.fixture

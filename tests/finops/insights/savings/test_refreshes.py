@@ -43,7 +43,7 @@ from tests.finops.insights.savings.cloud_apis import (
 from tests.finops.insights.savings.hub_files import as_csv, row
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import text_of
-from tests.world.costs import add_source, store_lines
+from tests.factories.costs import add_source, store_lines
 
 ClientFor = Callable[[User], Client]
 PAGE = "/a/acme/savings/"

@@ -22,7 +22,7 @@ from tests.finops.insights.savings.bills import (
     storage_lines,
     volume,
 )
-from tests.world.costs import Line, add_source
+from tests.factories.costs import Line, add_source
 
 WEEKEND = (5, 6)
 

@@ -18,7 +18,7 @@ from finops.insights.savings.schemas import SavingsAnswer, SavingsQuery
 from tests.cast import ACTOR, Cast
 from tests.finops.insights.savings.bills import LAST, volume
 from tests.pages import csv_rows
-from tests.world.costs import add_source
+from tests.factories.costs import add_source
 
 LIST = "/a/acme/savings/"
 RATE = Decimal("1.08761234567891")

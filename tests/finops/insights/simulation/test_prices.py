@@ -14,7 +14,7 @@ from finops.lake.schema import extension_column
 from finops.lib.errors import UserError
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
 from tests.finops.insights.simulation.bills import DAY, decimals, quantity, simulate
-from tests.world.costs import Line, cost
+from tests.factories.costs import Line, cost
 
 
 def price(usage_type: str, amount: str, currency: str = "USD") -> OtherPrice:

@@ -18,7 +18,7 @@ from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
 from tests.finops.insights.simulation.bills import DAY, decimals, hourly, simulate
-from tests.world.costs import cost
+from tests.factories.costs import cost
 
 
 def purchase(per_hour: str, percent: str | None = "50", **fields: Any) -> Purchase:

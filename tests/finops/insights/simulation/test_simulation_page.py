@@ -20,7 +20,7 @@ from tests.finops.insights.commitments.test_commitments import commitment_line, 
 from tests.finops.insights.simulation.bills import DAY, hourly
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import text_of
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 URL = "/a/acme/simulation/"
 PLAN = "/a/acme/commitments/purchase/"

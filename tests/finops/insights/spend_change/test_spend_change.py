@@ -13,7 +13,7 @@ from accounts.models import Account
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import Effects, Move, SpendChangeAnswer, SpendChangeQuery
 from finops.lib.errors import UserError
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 JANUARY, FEBRUARY = date(2026, 1, 10), date(2026, 2, 10)
 MONTHS = SpendChangeQuery(

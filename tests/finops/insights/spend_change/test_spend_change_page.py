@@ -13,7 +13,7 @@ import pytest
 from accounts.scoping import account_scope
 from tests.cast import Cast, signed_in
 from tests.pages import csv_rows
-from tests.world.costs import add_source, cost
+from tests.factories.costs import add_source, cost
 
 URL = "/a/acme/spend-change/"
 MONTHS = {

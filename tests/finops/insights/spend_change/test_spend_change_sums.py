@@ -14,7 +14,7 @@ from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from finops.lib.money import exact_difference, exact_sum
 from tests.examples import examples
-from tests.world.costs import Line, add_up, cost, key_of, store_lines
+from tests.factories.costs import Line, add_up, cost, key_of, store_lines
 
 JANUARY, FEBRUARY = date(2026, 1, 1), date(2026, 2, 1)
 EFFECTS = ("volume", "price", "new", "gone", "credits", "refunds", "unmeasured")

@@ -19,7 +19,7 @@ from finops.insights.tag_recommendations.queries import RecommendationDetail, fi
 from tests.cast import Cast, signed_in
 from tests.finops.insights.tag_recommendations.test_recommendations import UNTIDY, tagged_line
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.costs import add_source
+from tests.factories.costs import add_source
 
 PAGE = "/a/acme/cost-tags/recommendations/"
 DRAFT = f"{PAGE}draft/"

@@ -25,7 +25,7 @@ from finops.lake import schema
 from finops.lib.money import exact_sum
 from tests.cast import Cast
 from tests.examples import examples
-from tests.world.costs import Line, add_source, add_up, cost, store_lines
+from tests.factories.costs import Line, add_source, add_up, cost, store_lines
 
 START, END = date(2026, 3, 1), date(2026, 3, 19)
 

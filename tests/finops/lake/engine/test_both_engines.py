@@ -23,7 +23,7 @@ from tests.finops.demo.test_load_demo import TODAY, URL, handout, load
 from tests.finops.lake.engine.both_engines import Comparison, compare_engines
 from tests.interface.demo_pages import pages
 from tests.mcpserver.mcp_client import McpClient
-from tests.world.module_scope import module_world
+from tests.factories.module_scope import module_account
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def month(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
     var = tmp_path_factory.mktemp("demo")
-    with module_world(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
+    with module_account(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
         recorded.restart_ids()
         load(months=2)
         yield var

@@ -33,7 +33,7 @@ from tests.finops.lake.engine.test_engine import HOSTILE
 from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, billed_by, line, store, total
 from tests.ingestion.push_client import event, create_push_client
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.world.days import NOON
+from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db
 

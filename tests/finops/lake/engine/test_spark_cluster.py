@@ -85,9 +85,9 @@ def s3(settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
         "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
     }
-    world = S3(url, of_spark)
-    yield world
-    world.enforce(after="inf")
+    s3 = S3(url, of_spark)
+    yield s3
+    s3.enforce(after="inf")
     server.stop()
     s3fs.S3FileSystem.clear_instance_cache()
 

@@ -48,7 +48,7 @@ def kill(cluster: Cluster) -> None:
     cluster.process.wait()
 
 
-class World:
+class LakeProcesses:
     """Processes that work on that server, with a lake of their own."""
 
     def __init__(self, cluster: Cluster, var: Path) -> None:
@@ -93,18 +93,18 @@ def until_it_grows(*files: Path) -> None:
 def test_a_killed_postgresql_loses_and_doubles_nothing_that_was_acknowledged(
     postgres: Cluster, tmp_path: Path
 ) -> None:
-    world = World(postgres, tmp_path / "var")
+    processes = LakeProcesses(postgres, tmp_path / "var")
     pushed, flushed, counted = tmp_path / "pushed", tmp_path / "flushed", tmp_path / "counted"
-    world.run("prepare", pushed)
+    processes.run("prepare", pushed)
     flushed.write_text("")
-    with world.running("push", pushed), world.running("flush", flushed):
+    with processes.running("push", pushed), processes.running("flush", flushed):
         for _ in range(KILLS):
             until_it_grows(pushed, flushed)
             kill(postgres)
             postgres.start()
         until_it_grows(pushed, flushed)
     acknowledged = pushed.read_text().split()
-    world.run("count", counted)
+    processes.run("count", counted)
     counts: dict[str, int] = json.loads(counted.read_text())
     assert set(acknowledged) <= counts.keys()
     assert set(counts.values()) == {EVENTS}, "a batch is there whole or not at all"

@@ -20,9 +20,9 @@ from finops.cost_access.models import CostAccessLimit
 from finops.cost_access.services import create_limit, limit_key, limit_member
 from finops.costs.spend_query import CostFilter
 from tests.cast import Cast
-from tests.world.cost_access_settings import add_settings, add_stored_secrets
-from tests.world.costs import Line, add_source, cost
-from tests.world.days import days
+from tests.factories.cost_access_settings import add_settings, add_stored_secrets
+from tests.factories.costs import Line, add_source, cost
+from tests.factories.days import days
 
 SECRET = "zzsecret"
 FIRST, LAST = date(2026, 1, 1), date(2026, 3, 18)

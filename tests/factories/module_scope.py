@@ -1,9 +1,9 @@
-"""Worlds that many tests only read, created once for a module: creating rows and files is often most of a test's
+"""Accounts that many tests only read, created once for a module: creating rows and files is often most of a test's
 time.
 
-A fixture of module scope creates the world inside `module_world`. Each test's transaction is nested in that one, so a
-test's writes are removed before the next test, and the world after the last. Tests of real transactions cannot share
-a world.
+A fixture of module scope creates the account inside `module_account`. Each test's transaction is nested in that one, so a
+test's writes are removed before the next test, and the account after the last. Tests of real transactions cannot share
+such an account.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from finops.lib import clock
 
 
 @contextmanager
-def module_world(blocker: DjangoDbBlocker, var: Path, now: datetime) -> Iterator[None]:
+def module_account(blocker: DjangoDbBlocker, var: Path, now: datetime) -> Iterator[None]:
     """Context manager for rows and files of several tests, each of which has a nested transaction; removed at the
     end."""
     with (

@@ -13,7 +13,7 @@ from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.models import CostSource
 from tests.cast import Cast
-from tests.world.days import at, days
+from tests.factories.days import at, days
 
 Amount = Decimal | int | str
 Line = dict[str, str]

@@ -11,8 +11,8 @@ from finops.unitcosts.models import CustomerKey
 from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import Customer
-from tests.world.costs import Line, add_source, cost
-from tests.world.usage import Event, add_usage, event
+from tests.factories.costs import Line, add_source, cost
+from tests.factories.usage import Event, add_usage, event
 
 MARCH = {"start_date": date(2026, 3, 1), "end_date": date(2026, 3, 10)}
 

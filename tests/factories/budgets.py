@@ -13,8 +13,8 @@ from finops.budgets.models import Budget
 from finops.budgets.scopes import ScopeDraft
 from finops.budgets.services import BudgetDraft
 from tests.cast import ACTOR
-from tests.world.costs import Line, cost
-from tests.world.days import days
+from tests.factories.costs import Line, cost
+from tests.factories.days import days
 
 
 def budget_draft(name: str = "Everything", amount: str | int = 1000, /, **fields: Any) -> BudgetDraft:

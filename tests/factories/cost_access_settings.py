@@ -1,5 +1,5 @@
 """Equal settings of two accounts, and stored data about lines outside of a limit in one of them
-(tests/world/cost_access.py)."""
+(tests/factories/cost_access.py)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from finops.unitcosts.models import CustomerKey
 from finops.unitcosts.services.unit_metrics import create_unit_metric
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import ACTOR
-from tests.world.alerts import create_channel, subscribe, subscribe_to_budget
-from tests.world.anomalies import add_anomaly
-from tests.world.budgets import create_budget, team_scope
-from tests.world.dashboards import REQUIRED_SETTINGS, create_board, widget
-from tests.world.days import days
-from tests.world.usage import add_usage, event
+from tests.factories.alerts import create_channel, subscribe, subscribe_to_budget
+from tests.factories.anomalies import add_anomaly
+from tests.factories.budgets import create_budget, team_scope
+from tests.factories.dashboards import REQUIRED_SETTINGS, create_board, widget
+from tests.factories.days import days
+from tests.factories.usage import add_usage, event
 
 BOARD: Final = "Every widget"
 
