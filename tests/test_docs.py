@@ -42,7 +42,7 @@ def test_every_file_that_the_interface_names_exists() -> None:
     assert [path for path in paths if not path.startswith("/") and not (ROOT / path).exists()] == []
 
 
-def test_every_file_and_door_of_the_threat_model_is_there() -> None:
+def test_every_file_and_path_of_the_threat_model_exists() -> None:
     text = (ROOT / "docs" / "threat-model.md").read_text()
     files = re.findall(r"`((?:tests|finops|accounts)/[\w/.]+)`", text)
     paths = {
@@ -174,7 +174,7 @@ def _missing_of_a_walk(text: str) -> Iterator[str]:
             before = place if name.endswith("/") else place.parent
 
 
-def test_every_module_of_a_walk_is_there() -> None:
+def test_every_module_of_a_traced_request_exists() -> None:
     walks = _sections()["Walks"].split("\n**", 1)[1]
 
     assert list(_missing_of_a_walk(walks)) == []

@@ -43,7 +43,7 @@ def test_the_next_run_restores_what_this_one_has_migrated(
 
 
 @pytest.mark.django_db
-def test_a_damaged_dump_is_removed_and_the_run_migrates_anew(
+def test_a_damaged_dump_is_removed_and_the_run_migrates_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     damaged = tmp_path / "migrated-damaged.sql"

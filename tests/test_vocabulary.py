@@ -251,7 +251,7 @@ def test_no_variable_of_a_function_is_a_word_of_our_own() -> None:
     assert private == []
 
 
-def test_a_class_has_a_name_of_its_own() -> None:
+def test_no_two_classes_have_one_name() -> None:
     """Two public classes of one name are two meanings of one word; `AlertChannel.Kind` is none of two."""
     files = defaultdict(set)
     for kind, name, path in names():

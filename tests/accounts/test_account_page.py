@@ -140,7 +140,7 @@ def test_a_person_without_any_account_makes_one(db: None) -> None:
     assert "Create an account for your company" in answer.content.decode()
 
 
-def test_operators_sign_in_by_the_one_door(cast: Cast) -> None:
+def test_operators_sign_in_on_the_same_page(cast: Cast) -> None:
     answer = Client().get("/operators/login/", follow=True)
 
     assert answer.redirect_chain[-1][0].startswith("/auth/login/")

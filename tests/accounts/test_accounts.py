@@ -113,7 +113,7 @@ def test_a_fiscal_year_starts_in_a_month(cast: Cast) -> None:
         Account.objects.filter(pk=cast.account.pk).update(fiscal_start_month=0)
 
 
-def test_the_country_of_holidays_is_known_and_reaches_the_mcp_door(cast: Cast) -> None:
+def test_the_country_of_holidays_is_stored_and_reaches_the_mcp_endpoint(cast: Cast) -> None:
     _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="holidays")
     for country in ("DE", ""):
         change_account(

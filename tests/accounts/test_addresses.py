@@ -56,7 +56,7 @@ def verified_users(email: str = EMAIL) -> list[str]:
     return list(EmailAddress.objects.filter(verified=True, email=email).values_list("user__email", flat=True))
 
 
-def test_who_signs_up_and_opens_the_mail_in_the_same_browser_keeps_the_password(db: None) -> None:
+def test_a_person_who_opens_the_mail_in_the_browser_of_the_sign_up_keeps_the_password(db: None) -> None:
     client = Client()
     sign_up(client)
 
@@ -93,7 +93,7 @@ def test_who_signs_up_after_somebody_elses_sign_up_gets_the_address_by_mail(db: 
     assert not signs_in(PASSWORD)
 
 
-def test_nothing_that_was_left_behind_leads_back(cast: Cast, settings: object) -> None:
+def test_nothing_that_a_squatter_created_keeps_access(cast: Cast, settings: object) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "none"  # type: ignore[attr-defined]
     squatter = Client()
     sign_up(squatter)

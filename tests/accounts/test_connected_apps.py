@@ -105,7 +105,7 @@ def test_disconnecting_ends_access_and_refresh_at_once(cast: Cast) -> None:
     assert (refusal.status_code, b"invalid_grant" in refusal.content) == (400, True)
 
 
-def test_a_code_on_its_way_ends_with_its_connection(cast: Cast) -> None:
+def test_an_unredeemed_code_ends_with_its_connection(cast: Cast) -> None:
     client = OAuthClient()
     code = client.code(cast.member)
 

@@ -34,7 +34,7 @@ class NameForm(forms.Form):
         ),
     ],
 )
-def test_a_refusal_stands_beside_its_field_else_above_the_form(
+def test_a_refusal_is_next_to_its_field_else_above_the_form(
     error: Exception, errors: dict[str, list[str]]
 ) -> None:
     form = NameForm({"name": "Core"})

@@ -21,7 +21,7 @@ def terms_of(cast: Cast) -> dict[str, str]:
         return {row.term: row.meaning for row in glossary(cast.account)}
 
 
-def test_an_admin_writes_the_glossary_and_an_assistant_is_told_it(cast: Cast) -> None:
+def test_an_admin_writes_the_glossary_and_assistants_receive_it(cast: Cast) -> None:
     answer = signed_in(cast.admin).post(
         URL, {"terms": "seat: a paid user: see metric seats\n\n GMV : sales \n"}
     )

@@ -64,7 +64,7 @@ def test_the_owner_stays(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("name", ["viewer", "member"])
-def test_who_is_no_admin_changes_nobody(cast: Cast, name: str) -> None:
+def test_members_who_are_not_admins_cannot_change_members(cast: Cast, name: str) -> None:
     client = signed_in(cast.person(name))
 
     assert client.post(INVITE, {"email": cast.stranger.email, "role": "viewer"}).status_code == 403

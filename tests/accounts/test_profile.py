@@ -96,7 +96,7 @@ def test_a_time_zone_is_found_by_its_city(cast: Cast, entered: str, stored: str)
         ({"name": "x" * 151}, "at most 150 characters"),
     ],
 )
-def test_what_cannot_be_is_refused_beside_its_field(
+def test_an_impossible_value_is_refused_next_to_its_field(
     cast: Cast, changes: dict[str, str], problem: str
 ) -> None:
     answer = signed_in(cast.viewer).post(URL, answers(**changes))

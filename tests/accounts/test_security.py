@@ -87,7 +87,7 @@ def test_a_person_of_two_accounts_is_in_both_audit_logs_and_a_stranger_sees_noth
     assert cast.both.email not in signed_in(cast.stranger).get("/auth/security-log/").content.decode()
 
 
-def test_a_failed_sign_in_costs_the_same_whoever_has_signed_up_and_keeps_no_address(
+def test_a_failed_sign_in_costs_the_same_for_every_address_and_keeps_no_address(
     cast: Cast, member: User
 ) -> None:
     EmailAddress.objects.create(user=cast.both, email=cast.both.email, verified=True, primary=True)
@@ -105,7 +105,7 @@ def test_a_failed_sign_in_costs_the_same_whoever_has_signed_up_and_keeps_no_addr
     assert "nobody@example.com" not in _dump("accounts_securityevent") + _dump("accounts_auditentry")
 
 
-def test_a_sign_in_from_a_new_place_is_told_by_mail_and_a_known_one_is_not(member: User) -> None:
+def test_a_sign_in_from_a_new_place_is_reported_by_mail_and_a_known_one_is_not(member: User) -> None:
     sign_in(member.email)
     sign_in(member.email)
     assert mail.outbox == []
@@ -118,7 +118,7 @@ def test_a_sign_in_from_a_new_place_is_told_by_mail_and_a_known_one_is_not(membe
 
 
 @override_settings(EMAIL_BACKEND="tests.accounts.test_security.NoServer")
-def test_a_mail_server_that_is_away_keeps_nobody_out(member: User) -> None:
+def test_an_unavailable_mail_server_prevents_no_sign_in(member: User) -> None:
     sign_in(member.email)
 
     assert sign_in(member.email, agent=SAFARI).get("/auth/sessions/").status_code == 200
@@ -131,7 +131,7 @@ class NoServer:
         raise ConnectionRefusedError("no mail server")
 
 
-def test_a_new_password_is_logged_told_and_ends_other_sessions(cast: Cast, member: User) -> None:
+def test_a_new_password_is_logged_mailed_and_ends_other_sessions(cast: Cast, member: User) -> None:
     elsewhere, client = sign_in(member.email, agent=SAFARI), sign_in(member.email)
     mail.outbox.clear()
 
@@ -148,7 +148,7 @@ def test_a_new_password_is_logged_told_and_ends_other_sessions(cast: Cast, membe
     assert Session.objects.filter(user=member).count() == 1
 
 
-def test_an_address_needs_a_fresh_password_and_is_logged_and_told(cast: Cast, member: User) -> None:
+def test_an_address_change_needs_a_recent_password_and_is_logged_and_mailed(cast: Cast, member: User) -> None:
     client = sign_in(member.email)
     mail.outbox.clear()
 
@@ -168,7 +168,7 @@ def test_an_address_needs_a_fresh_password_and_is_logged_and_told(cast: Cast, me
     assert "mine@example.org" in response.body
 
 
-def test_a_second_factor_is_sealed_logged_told_and_works(
+def test_a_second_factor_is_sealed_logged_mailed_and_works(
     cast: Cast, member: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = reauthenticated(sign_in(member.email), member)
@@ -209,7 +209,7 @@ def _dump(table: str) -> str:
         return str(cursor.fetchone()[0])
 
 
-def test_factors_of_an_earlier_key_are_sealed_anew_and_still_work(member: User) -> None:
+def test_factors_of_an_earlier_key_are_sealed_again_and_still_work(member: User) -> None:
     secret = generate_totp_secret()
     with override_settings(SECRET_KEY="an earlier one"):
         TOTP.activate(member, secret)
@@ -371,7 +371,7 @@ def test_a_key_that_may_write_asks_for_the_password_and_then_is_made_once(cast: 
     assert signed_in(member).post("/a/acme/settings/mcp-keys/new/", read).status_code == 200
 
 
-def test_a_password_that_is_hashed_anew_at_a_reauthentication_keeps_the_session(cast: Cast) -> None:
+def test_a_password_that_is_hashed_again_at_a_reauthentication_keeps_the_session(cast: Cast) -> None:
     User.objects.filter(pk=cast.member.pk).update(
         password=PBKDF2PasswordHasher().encode(PASSWORD, "salt", iterations=3)
     )

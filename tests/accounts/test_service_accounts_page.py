@@ -147,7 +147,7 @@ def test_deleting_takes_it_off_the_list(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("name", ["viewer", "member"])
-def test_others_see_the_list_and_change_nothing(cast: Cast, name: str) -> None:
+def test_the_other_roles_see_the_list_and_change_nothing(cast: Cast, name: str) -> None:
     row = create(cast)
     client = signed_in(cast.person(name))
 
@@ -187,7 +187,7 @@ def test_connected_apps_lists_it_for_admins_with_a_link_to_manage_it(cast: Cast)
     assert "Nightly check" not in signed_in(cast.member).get(APPS).content.decode()
 
 
-def test_one_whose_creator_left_says_so(cast: Cast) -> None:
+def test_a_service_account_whose_creator_left_says_so(cast: Cast) -> None:
     create(cast)
     remove_member(membership=cast.member.memberships.get(account=cast.account), actor=ACTOR)
 

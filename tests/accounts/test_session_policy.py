@@ -106,7 +106,7 @@ def test_a_session_too_old_for_the_account_connects_no_client_to_it(cast: Cast) 
     assert "Sessions end 1 hour after sign-in. Sign out, then connect again." in text_of(page, status=422)
 
 
-def test_members_have_the_grace_period_and_are_told_until_when(cast: Cast) -> None:
+def test_members_have_the_grace_period_and_see_its_end(cast: Cast) -> None:
     client, apps = signed_in(cast.member), OAuthClient()
     tokens = apps.connect(cast.member)
     require_second_factor(cast, grace_days=7)

@@ -73,7 +73,7 @@ def test_without_a_mail_server_the_sign_up_is_kept_and_the_mail_goes_out_when_it
     assert not UnsentMail.objects.exists()
 
 
-def test_a_password_reset_says_the_same_whoever_it_is_for(no_mail_server: None, client: Client) -> None:
+def test_a_password_reset_says_the_same_for_every_address(no_mail_server: None, client: Client) -> None:
     for email in ("nobody@example.com", User.objects.create_user("ann@example.com", "x" * 12).email):
         page = client.post(reverse("account_reset_password"), {"email": email}, follow=True).content.decode()
         assert NOT_YET in page

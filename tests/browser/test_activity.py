@@ -44,7 +44,7 @@ def test_a_call_is_opened_and_leads_to_the_console_and_back_to_its_kind(new_page
     expect(page.get_by_label("Tool or prompt")).to_have_value("querySpend")
 
 
-def test_a_viewer_does_not_find_what_the_owners_app_asked(new_page: NewPage) -> None:
+def test_a_viewer_does_not_find_calls_of_the_owners_app(new_page: NewPage) -> None:
     page = new_page("viewer")
     page.goto("/a/acme/assistant-activity/")
 

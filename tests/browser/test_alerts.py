@@ -55,7 +55,7 @@ def delete(page: Page, name: str) -> None:
     expect(page.get_by_text("” and its subscriptions deleted.")).to_be_visible()
 
 
-def test_a_budget_tells_an_endpoint_and_the_delivery_is_shown(
+def test_a_budget_alerts_an_endpoint_and_the_delivery_is_shown(
     console: LiveServer, new_page: NewPage, receiver: Receiver
 ) -> None:
     page = new_page("member")

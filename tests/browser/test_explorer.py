@@ -350,7 +350,7 @@ def test_axe_finds_nothing_with_each_popover_open(new_page: NewPage, width: int,
     assert {name: faults for name, faults in faults_by_button.items() if faults} == {}
 
 
-def test_a_walk_to_a_resource_ends_in_its_panel(new_page: NewPage) -> None:
+def test_a_drill_down_to_a_resource_ends_in_its_panel(new_page: NewPage) -> None:
     page = new_page("viewer")
     page.goto(f"{URL}?period=last_30_days&granularity=day&group_by=provider")
     urls = {page.url}

@@ -122,7 +122,7 @@ def _nothing(route: Route) -> None:
     route.fulfill(status=200, content_type="text/css", body="")
 
 
-def test_it_finds_the_tools_that_have_a_view(inspector: Inspector) -> None:
+def test_the_inspector_finds_the_tools_that_have_a_view(inspector: Inspector) -> None:
     expect(inspector.page.get_by_text(f"MCP Apps ({len(CALLS)})")).to_be_visible()
 
 

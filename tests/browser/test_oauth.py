@@ -177,7 +177,7 @@ def test_a_person_who_denies_is_sent_back_with_her_answer(
     assert "code" not in answer
 
 
-def test_a_newcomer_signs_up_and_makes_an_account_on_the_way(new_page: NewPage, app: App) -> None:
+def test_a_newcomer_signs_up_and_creates_an_account(new_page: NewPage, app: App) -> None:
     page = new_page()
     page.goto(app.authorize_url())
     page.get_by_role("link", name="Sign up").click()

@@ -308,7 +308,7 @@ BADGES = """(theme) => {
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_badges_are_told_from_their_tint(new_page: NewPage, theme: str) -> None:
+def test_badges_have_contrast_to_their_background(new_page: NewPage, theme: str) -> None:
     page = new_page("viewer", theme=theme)
     page.goto("/a/acme/")
 

@@ -20,7 +20,7 @@ def url_params(page: Page) -> dict[str, list[str]]:
     return parse_qs(urlsplit(page.url).query)
 
 
-def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: NewPage) -> None:
+def test_a_choice_is_queried_at_once_and_is_in_the_url(new_page: NewPage) -> None:
     page = new_page("viewer")
     page.goto(URL)
     expect(page.get_by_role("heading", name="Customers, by tag:customer")).to_be_visible()

@@ -10,7 +10,7 @@ from tests.browser.conftest import NewPage
 pytestmark = pytest.mark.browser
 
 
-def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: NewPage) -> None:
+def test_a_choice_is_queried_at_once_and_is_in_the_url(new_page: NewPage) -> None:
     page = new_page("viewer")
     page.goto("/a/acme/usage/?metric=requests&granularity=day&group_by=customer")
     expect(page.get_by_role("row", name="c-0")).to_be_visible()

@@ -104,6 +104,6 @@ def test_a_dry_run_stores_nothing(shell: Shell) -> None:
     assert "tried" not in shell.run("ask", "queryUsage", "--format", "json").stdout
 
 
-def test_what_is_no_list_of_events_is_refused(shell: Shell) -> None:
+def test_a_body_without_a_list_of_events_is_refused(shell: Shell) -> None:
     for text in ("{", "[1 2]", "no"):
         assert "has no events" in shell.problem("push", "-", stdin=text)

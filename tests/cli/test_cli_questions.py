@@ -36,7 +36,7 @@ def over_rest(shell: Shell, tool: str, arguments: dict[str, Any]) -> Any:
     return json.loads(answer.text, parse_float=Decimal)
 
 
-def test_it_prints_the_summary_and_a_table(shell: Shell) -> None:
+def test_the_command_prints_the_summary_and_a_table(shell: Shell) -> None:
     body = over_rest(shell, "querySpend", {"period": "last_30_days", "group_by": ["service", "region"]})
 
     out = shell.run("ask", *QUESTION).stdout

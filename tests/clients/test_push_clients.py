@@ -129,7 +129,7 @@ def test_a_batch_of_large_events_is_split_before_the_server_refuses_it(
     "fault",
     ["refuse 429", "refuse 503", "refuse 500", "drop", "lose the answer", "cut the answer", "page"],
 )
-def test_a_batch_that_failed_on_the_way_is_sent_again_under_its_key_and_counts_once(
+def test_a_batch_that_failed_in_transit_is_sent_again_under_its_key_and_counts_once(
     live_server_process: LiveServer, proxy: FaultyProxy, key: str, push: Push, fault: str, request: pytest.FixtureRequest
 ) -> None:  # fmt: skip
     proxy.faults = [fault, fault]
@@ -187,7 +187,7 @@ def test_rejected_events_are_raised_with_their_place_after_all_others_are_stored
     assert [each["index"] for each in quiet["result"]["rejected"]] == [0]
 
 
-def test_what_is_refused_for_good_is_not_sent_again(
+def test_a_permanent_failure_is_not_retried(
     proxy: FaultyProxy, key: str, push: Push, request: pytest.FixtureRequest
 ) -> None:
     stranger = push(proxy.url, f"{key[:-1]}!", events_of(request, 1))

@@ -47,7 +47,7 @@ def line_of(client: subprocess.Popen[str]) -> dict[str, Any]:
     return line
 
 
-def test_the_ai_sdk_is_told_an_event_and_the_end(server: LiveServer, client: subprocess.Popen[str]) -> None:
+def test_the_ai_sdk_receives_an_event_and_the_end(server: LiveServer, client: subprocess.Popen[str]) -> None:
     key = server.run(f"{STEPS}:read_key")
     assert client.stdin is not None
     request = {"url": server.mcp_url, "token": key, "event": "connection.problem"}

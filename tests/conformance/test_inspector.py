@@ -43,7 +43,7 @@ def inspector(live_server_process: LiveServer, keys: dict[str, str], tmp_path: P
 
 @requirement("clients:inspector")
 @each_era
-def test_it_lists_the_tools(inspector: Inspector, era: str) -> None:
+def test_the_inspector_lists_the_tools(inspector: Inspector, era: str) -> None:
     listing = inspector.ask("--protocol-era", era, "--method", "tools/list")["result"]["tools"]
 
     assert [tool["name"] for tool in listing] == [tool.name for tool in registry]
@@ -51,7 +51,7 @@ def test_it_lists_the_tools(inspector: Inspector, era: str) -> None:
 
 @requirement("clients:inspector")
 @each_era
-def test_it_calls_a_tool_with_arguments_typed_as_text(inspector: Inspector, era: str) -> None:
+def test_the_inspector_calls_a_tool_with_arguments_typed_as_text(inspector: Inspector, era: str) -> None:
     call = ["--method", "tools/call", "--tool-name", "querySpend"]
     arguments = ["--tool-arg", "period=last_month", "--tool-arg", "top=3"]
 
@@ -66,7 +66,7 @@ def test_it_calls_a_tool_with_arguments_typed_as_text(inspector: Inspector, era:
     ("tool", "message"),
     [("querySpend", "'servise' does not exist. Nearest: service"), ("querySpent", "not found on server")],
 )
-def test_it_ends_with_an_error_where_a_call_is_refused(inspector: Inspector, tool: str, message: str) -> None:
+def test_the_inspector_exits_with_an_error_for_a_refused_call(inspector: Inspector, tool: str, message: str) -> None:
     arguments = ["--tool-name", tool, "--tool-args-json", '{"group_by": ["servise"]}']
 
     result = inspector.run(*inspector.key, "--method", "tools/call", *arguments)
@@ -77,7 +77,7 @@ def test_it_ends_with_an_error_where_a_call_is_refused(inspector: Inspector, too
 
 @requirement("clients:inspector", "prompts:list", "prompts:get")
 @each_era
-def test_it_lists_and_gets_prompts(inspector: Inspector, era: str) -> None:
+def test_the_inspector_lists_and_gets_prompts(inspector: Inspector, era: str) -> None:
     options = [
         "--method",
         "prompts/get",
@@ -95,7 +95,7 @@ def test_it_lists_and_gets_prompts(inspector: Inspector, era: str) -> None:
 
 
 @requirement("clients:inspector", "tools:schemas")
-def test_its_strict_lint_finds_nothing_in_any_schema(inspector: Inspector) -> None:
+def test_the_inspectors_strict_lint_finds_nothing_in_any_schema(inspector: Inspector) -> None:
     """Hosts translate schemas to dialects of their own; the lint knows what gets lost on the way."""
     answer = inspector.ask("--method", "tools/list", "--strict")
 

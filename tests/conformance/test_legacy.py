@@ -46,7 +46,7 @@ def test_initialize_may_come_with_any_version_header(mcp_client: McpClient, vers
 
 
 @requirement("legacy:initialize", "legacy:errors-200")
-def test_initialize_without_a_version_is_told_what_it_lacks(mcp_client: McpClient) -> None:
+def test_initialize_without_a_version_is_told_what_is_missing(mcp_client: McpClient) -> None:
     assert mcp_client.error("initialize", {}, revision="2025-11-25")["code"] == -32602
 
 

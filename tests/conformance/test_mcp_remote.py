@@ -71,7 +71,7 @@ def remote(
 
 
 @requirement("clients:mcp-remote")
-def test_it_passes_a_session_through(remote: Stdio) -> None:
+def test_mcp_remote_passes_a_session_through(remote: Stdio) -> None:
     client = {"name": "tests", "version": "1"}
     hello = remote.ask(1, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
     remote.tell(method="notifications/initialized")

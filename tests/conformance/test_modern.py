@@ -89,7 +89,7 @@ def test_a_mismatch_is_seen_before_an_unsupported_version(mcp_client: McpClient)
 
 
 @requirement("modern:unsupported-version", "rpc:id-echo")
-def test_an_unsupported_version_is_told_what_is_supported(mcp_client: McpClient) -> None:
+def test_an_unsupported_version_gets_the_supported_ones(mcp_client: McpClient) -> None:
     unknown = {"_meta": {**META, VERSION: "v999"}}
 
     status, answer = send(mcp_client, "tools/list", unknown, headers("tools/list", "v999"))
@@ -255,7 +255,7 @@ def test_a_client_sends_no_responses(mcp_client: McpClient) -> None:
 @requirement("rpc:parse-error", "rpc:invalid-request", "rpc:id-omitted")
 @pytest.mark.parametrize(("body", "code"), [(b"{", -32700), (b"7", -32600), (b'{"id":null}', -32600)])
 @pytest.mark.parametrize("version", [None, *schemas.REVISIONS])
-def test_what_is_no_message_is_refused_without_an_id(
+def test_an_invalid_message_is_refused_without_an_id(
     mcp_client: McpClient, body: bytes, code: int, version: str | None
 ) -> None:
     response = mcp_client.http(body, {"mcp-protocol-version": version} if version else {})

@@ -67,7 +67,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @requirement("clients:conformance-suite")
 @each_revision
-def test_it_finds_what_the_baseline_says_and_nothing_else(
+def test_the_suite_finds_exactly_what_the_baseline_lists(
     live_server_process: LiveServer, keys: dict[str, str], results: Path, revision: str
 ) -> None:
     with authorizing_proxy(f"{live_server_process.url}{PATH}", keys["suite"]) as url:

@@ -115,7 +115,7 @@ def test_it_reads_why_a_call_was_refused(
 
 @requirement("clients:sdk")
 @each_mode
-def test_it_is_told_of_an_unknown_tool(
+def test_the_client_gets_an_error_for_an_unknown_tool(
     live_server_process: LiveServer, keys: dict[str, str], mode: str
 ) -> None:
     async def ask(client: Client) -> CallToolResult:

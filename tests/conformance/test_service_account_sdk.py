@@ -106,7 +106,7 @@ def test_the_sdk_gets_a_token_by_itself_and_calls_a_tool(
 
 
 @requirement("clients:oauth")
-def test_one_that_may_write_sees_the_tools_that_write(oauth_server: LiveServer) -> None:
+def test_a_service_account_with_write_access_sees_the_tools_that_write(oauth_server: LiveServer) -> None:
     _storage, tools, _answer = run_session(oauth_server, "read_write", "client_secret_basic", "2026-07-28")
 
     assert tools == {*READ_TOOLS, "rename"}

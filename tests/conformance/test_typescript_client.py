@@ -81,12 +81,12 @@ def report(
 
 
 @requirement("clients:typescript")
-def test_it_connects_with_the_revision_of_its_mode(report: dict[str, Any], mode: str) -> None:
+def test_the_client_connects_with_the_revision_of_its_mode(report: dict[str, Any], mode: str) -> None:
     assert report["revision"] == MODES[mode][1]
 
 
 @requirement("clients:typescript")
-def test_it_lists_what_there_is(report: dict[str, Any]) -> None:
+def test_the_client_lists_tools_prompts_and_resources(report: dict[str, Any]) -> None:
     assert [tool["name"] for tool in report["tools"]] == [tool.name for tool in READ_TOOLS]
     assert [prompt["name"] for prompt in report["prompts"]] == [prompt.name for prompt in PROMPTS]
     assert [resource["uri"] for resource in report["resources"]] == [
@@ -95,7 +95,7 @@ def test_it_lists_what_there_is(report: dict[str, Any]) -> None:
 
 
 @requirement("clients:typescript", "skills:verified")
-def test_it_reads_and_verifies_every_skill(report: dict[str, Any], mode: str) -> None:
+def test_the_client_reads_and_verifies_every_skill(report: dict[str, Any], mode: str) -> None:
     """Only the era of 2026-07-28 has extensions. The client checks size, digest and frontmatter of each file."""
     if mode == "legacy":
         assert report["skills"] == {"supported": False}
@@ -106,7 +106,7 @@ def test_it_reads_and_verifies_every_skill(report: dict[str, Any], mode: str) ->
 
 
 @requirement("clients:typescript", "prompts:get", "prompts:arguments")
-def test_it_gets_every_prompt_and_reads_why_one_was_refused(report: dict[str, Any]) -> None:
+def test_the_client_gets_every_prompt_and_reads_why_one_was_refused(report: dict[str, Any]) -> None:
     *prompt_texts, refusal = report["texts"]
 
     assert [prompt["messages"][0]["role"] for prompt in prompt_texts] == ["user"] * len(PROMPTS)
@@ -116,7 +116,7 @@ def test_it_gets_every_prompt_and_reads_why_one_was_refused(report: dict[str, An
 
 
 @requirement("clients:typescript", "completion:complete", "completion:context")
-def test_it_completes_arguments(report: dict[str, Any]) -> None:
+def test_the_client_completes_arguments(report: dict[str, Any]) -> None:
     sources, regions, refusal = report["completed"]
 
     assert sources["completion"] == {"values": [f"{MARK} bill"], "total": 1, "hasMore": False}
@@ -125,7 +125,7 @@ def test_it_completes_arguments(report: dict[str, Any]) -> None:
 
 
 @requirement("clients:typescript")
-def test_it_reads_a_refusal_that_says_how_to_repair_the_call(report: dict[str, Any]) -> None:
+def test_the_client_gets_an_error_that_says_how_to_correct_the_call(report: dict[str, Any]) -> None:
     refusal, repaired = report["results"][:2]
 
     assert refusal["isError"] is True
@@ -135,7 +135,7 @@ def test_it_reads_a_refusal_that_says_how_to_repair_the_call(report: dict[str, A
 
 
 @requirement("clients:typescript")
-def test_it_is_told_of_an_unknown_tool(report: dict[str, Any]) -> None:
+def test_the_client_gets_an_error_for_an_unknown_tool(report: dict[str, Any]) -> None:
     error = report["results"][2]["rpcError"]
 
     assert error["code"] == -32602

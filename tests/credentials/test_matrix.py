@@ -42,7 +42,7 @@ def expected_outcome(entry: Entry, place: str) -> Outcome:
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", ENTRIES)
-def test_a_credential_opens_its_own_door_and_no_other(cast: Cast, name: str, place: str) -> None:
+def test_a_credential_is_accepted_by_its_own_endpoint_only(cast: Cast, name: str, place: str) -> None:
     client, entry = Client(), ENTRIES[name]
     headers = entry.show(cast, client)
     before, outcome = fingerprint(), expected_outcome(entry, place)
@@ -64,7 +64,7 @@ def assert_changed(before: dict[str, str], after: dict[str, str], writes: tuple[
     assert [name for name in writes if not any(table.startswith(name) for table in changed)] == []
 
 
-def test_every_door_of_tokens_is_in_the_matrix() -> None:
+def test_every_endpoint_of_tokens_is_in_the_matrix() -> None:
     paths = {f"/{route.path}" for route in routes() if route.path.startswith("api/")}
     # Of one endpoint class each (finops.connections.views.push.CostEndpoint): the matrix has the first.
     # Those of configuration pass what the tools pass (tests/mcpserver/rest/test_rest_configuration.py).

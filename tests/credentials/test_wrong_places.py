@@ -118,7 +118,7 @@ def test_the_body_does_not_carry_it(cast: Cast, kind: str) -> None:
 
 @each_endpoint
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"])
-def test_without_one_no_method_is_told_more(db: None, endpoint: str, method: str) -> None:
+def test_without_a_token_every_method_gets_the_same_refusal(db: None, endpoint: str, method: str) -> None:
     before = fingerprint()
 
     answer = Client().generic(method, endpoint, BODIES[endpoint], "application/json")
@@ -188,7 +188,7 @@ def statuses(url: str, endpoint: str, *authorization: str) -> int:
 
 @pytest.mark.xdist_group("mcp-clients")
 @each_endpoint
-def test_two_headers_are_none(
+def test_two_authorization_headers_are_refused(
     live_server_process: LiveServer, on_the_wire: dict[str, str], endpoint: str
 ) -> None:
     url, good = live_server_process.url, f"Bearer {on_the_wire[endpoint]}"

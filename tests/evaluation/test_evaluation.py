@@ -56,7 +56,7 @@ def mcp_client(demo: str, db: None, settings: Settings) -> Iterator[McpClient]:
         yield McpClient(demo)
 
 
-def test_there_are_150_questions_in_words_of_their_own() -> None:
+def test_there_are_150_questions_with_different_texts() -> None:
     texts = [question.text for question in QUESTIONS]
     assert len(texts) >= 150
     assert [text for text, count in Counter(texts).items() if count > 1] == []

@@ -87,7 +87,7 @@ class TestServer:
         assert development_cluster(var_dir).password == new_cluster.password
         assert stat.S_IMODE((var_dir / "secrets.json").stat().st_mode) == 0o600
 
-    def test_it_starts_at_once_after_a_kill(self, cluster: Cluster) -> None:
+    def test_postgresql_starts_at_once_after_a_kill(self, cluster: Cluster) -> None:
         with psycopg.connect(cluster.url(), autocommit=True) as connection:
             connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
         kill(cluster)
@@ -166,7 +166,7 @@ def test_a_short_socket_folder_made_by_somebody_else_is_refused(tmp_path: Path) 
         cluster.own_dir(link)
 
 
-def test_whoever_runs_postgresql_is_never_root(tmp_path: Path) -> None:
+def test_postgresql_never_runs_as_root(tmp_path: Path) -> None:
     owner = unprivileged_owner(tmp_path)
     assert (os.geteuid() if owner is None else owner.uid) != 0
 

@@ -111,7 +111,7 @@ def test_the_wheel_has_a_server_for_this_machine() -> None:
     assert "Valkey server v=9." in version.stdout
 
 
-def test_programs_that_run_go_on_after_its_restart(tmp_path: Path) -> None:
+def test_programs_that_run_continue_after_its_restart(tmp_path: Path) -> None:
     """As systemd starts it: whoever read its address before knows the password still."""
     var_dir = tmp_path / "var"
     command = [sys.executable, "-m", "finops.embedded", "redis", str(var_dir)]

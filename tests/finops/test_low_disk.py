@@ -42,7 +42,7 @@ def test_the_limit_is_of_the_fullest_disk_and_counts_what_is_coming(settings: An
 
 
 @pytest.mark.django_db
-def test_an_import_is_refused_or_waits_and_goes_on_by_itself(cast: Cast, settings: Any) -> None:
+def test_an_import_is_refused_or_waits_and_continues_by_itself(cast: Cast, settings: Any) -> None:
     room = settings.LOW_DISK_BYTES
     person = signed_in(cast.member)
     with account_scope(cast.account):
@@ -73,7 +73,7 @@ def test_an_import_is_refused_or_waits_and_goes_on_by_itself(cast: Cast, setting
 
 
 @pytest.mark.django_db
-def test_an_import_that_finds_no_more_room_waits_as_if_it_had_not_begun(
+def test_an_import_without_a_free_slot_returns_to_the_queue(
     cast: Cast, settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room = settings.LOW_DISK_BYTES
@@ -115,7 +115,7 @@ def test_a_usage_upload_waits_where_it_is(cast: Cast, settings: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_merges_wait_and_flushes_go_on(cast: Cast, settings: Any) -> None:
+def test_merges_wait_and_flushes_continue(cast: Cast, settings: Any) -> None:
     room = settings.LOW_DISK_BYTES
     settings.LOW_DISK_BYTES = FULL
     for number in range(8):

@@ -66,7 +66,7 @@ def test_the_address_is_not_what_the_client_says_it_is() -> None:
 
 
 @pytest.mark.django_db
-def test_an_e_mail_address_is_mailed_a_reset_so_often_whoever_asks(cast: Cast) -> None:
+def test_resets_are_limited_per_email_address(cast: Cast) -> None:
     answers = [
         Client(REMOTE_ADDR=f"192.0.2.{at}").post(RESET, {"email": cast.member.email}) for at in range(6)
     ]

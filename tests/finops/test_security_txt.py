@@ -17,7 +17,7 @@ from finops.lib import clock
         ("https://example.com/report", "https://example.com/report"),
     ],
 )
-def test_anybody_learns_where_weaknesses_are_reported(settings: Settings, text: str, contact: str) -> None:
+def test_the_address_for_security_reports_is_public(settings: Settings, text: str, contact: str) -> None:
     settings.PUBLIC_URL, settings.SECURITY_CONTACT = "https://finops.example.com", text
 
     answer = Client().get("/.well-known/security.txt")

@@ -46,7 +46,7 @@ def poll(programs: Supervisor, condition: bool) -> bool:
     return condition
 
 
-def test_waits_grow_to_a_longest_and_begin_anew_after_a_lasting_run() -> None:
+def test_waits_grow_to_a_longest_and_begin_again_after_a_lasting_run() -> None:
     backoff = Backoff(longest=10.0)
     assert [backoff.wait(3.0) for _ in range(7)] == [0, 1, 2, 4, 8, 10, 10]
     assert [backoff.wait(3.0) for _ in range(5000)][-1] == 10

@@ -44,7 +44,7 @@ def test_a_page_says_that_the_database_does_not_answer(cast: Cast) -> None:
     assert b"The database is not available" in answer.content
 
 
-def test_the_mcp_door_says_503_and_when_to_come_again(cast: Cast) -> None:
+def test_the_mcp_endpoint_answers_503_with_retry_after(cast: Cast) -> None:
     mcp_client = McpClient(mint(cast))
     end_the_connection()
     answer = mcp_client.http(b'{"jsonrpc":"2.0","id":7,"method":"ping"}')

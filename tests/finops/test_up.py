@@ -206,7 +206,7 @@ def test_a_restart_refuses_nobody_and_after_sigkill_the_next_start_stops_what_wa
         assert_clean_exit(third, signal.SIGHUP)
 
 
-def test_a_busy_port_is_named_with_a_way_out(var_dir: Path) -> None:
+def test_a_busy_port_is_named_with_instructions(var_dir: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -228,7 +228,7 @@ def test_an_unsafe_production_does_not_start(var_dir: Path, monkeypatch: pytest.
     assert "SECRET_KEY is not set" in output
 
 
-def test_its_lines_are_log_records_where_logs_are_json(
+def test_up_logs_are_log_records_where_logs_are_json(
     settings: Settings, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     settings.VAR_DIR, settings.LOG_FORMAT = tmp_path, "json"
@@ -246,7 +246,7 @@ def test_its_lines_are_log_records_where_logs_are_json(
 
 
 class TestWhileItRuns:
-    def test_it_says_what_it_does_and_serves(self, running_console: Console) -> None:
+    def test_up_logs_its_steps_and_serves(self, running_console: Console) -> None:
         output = "\n".join(running_console.said)
         for step in ("PostgreSQL", "Redis", "Database tables", "Static files", "Web server", "Worker"):
             assert step in output
@@ -300,7 +300,7 @@ class TestWhileItRuns:
         assert [pid for pid in running if not is_group_alive(pid)] == []
         assert json.loads(running_console.get("/readyz"))["ready"] is True
 
-    def test_redis_that_dies_is_started_again_and_limits_and_messages_go_on(self, running_console: Console) -> None:
+    def test_redis_that_dies_is_started_again_and_limits_and_messages_continue(self, running_console: Console) -> None:
         url = (running_console.var_dir / "redis" / "url").read_text().strip()
         with Redis.from_url(url) as redis:
             redis.set("of the one that dies", 1)

@@ -27,7 +27,7 @@ def test_everybody_of_the_account_finds_it_from_the_list_and_from_a_source(cast:
     assert signed_in(cast.stranger).get(PAGE).status_code == 404
 
 
-def test_it_has_every_field_status_header_and_parameter_of_the_document(cast: Cast) -> None:
+def test_the_page_has_every_field_status_header_and_parameter_of_the_document(cast: Cast) -> None:
     page = get_page(signed_in(cast.viewer), PAGE)
     post = document()["paths"][PATH]["post"]
 
@@ -41,7 +41,7 @@ def test_it_has_every_field_status_header_and_parameter_of_the_document(cast: Ca
     assert "at most 1,000" in page
 
 
-def test_it_has_the_clients_to_copy_and_the_paths_of_other_formats(cast: Cast) -> None:
+def test_the_page_has_the_clients_to_copy_and_the_paths_of_other_formats(cast: Cast) -> None:
     push_client, client = create_push_client(cast), signed_in(cast.member)
     page = get_page(client, PAGE)
 
@@ -56,7 +56,7 @@ def test_it_has_the_clients_to_copy_and_the_paths_of_other_formats(cast: Cast) -
 
 
 @pytest.mark.parametrize("message", reference().messages, ids=lambda message: message.error)
-def test_it_has_every_message_of_the_rules(cast: Cast, message: object) -> None:
+def test_the_page_has_every_message_of_the_rules(cast: Cast, message: object) -> None:
     page = get_page(signed_in(cast.viewer), PAGE)
 
     assert getattr(message, "error", "")
@@ -71,7 +71,7 @@ def test_no_message_of_the_rules_is_missing() -> None:
     assert every == {message.error for message in reference().messages}
 
 
-def test_its_example_answer_is_one(cast: Cast) -> None:
+def test_the_example_answer_is_valid(cast: Cast) -> None:
     answer = create_push_client(cast).push(event(), event(quantity="5"), event())
 
     assert reasons(answer, submitted=3) == {1: "quantity must be a number"}

@@ -70,7 +70,7 @@ def test_the_csv_has_every_month_that_was_metered(cast: Cast) -> None:
     assert page.content.decode().count('<th scope="row" role="rowheader" class="nowrap">') == 12
 
 
-def test_what_does_not_count_stands_beside_what_does(cast: Cast) -> None:
+def test_what_does_not_count_is_next_to_what_does(cast: Cast) -> None:
     first, second = create_push_client(cast, name="One"), create_push_client(cast, name="Two")
     other = create_push_client(cast, cast.other_account)
     first.push(event(event_id="a"), event(), event(customer_id=""))
@@ -108,7 +108,7 @@ def test_storage_says_what_is_kept_and_what_waits(cast: Cast) -> None:
     assert usage_storage(cast.other_account).events == 0
 
 
-def test_events_that_nobody_flushes_are_said_to_wait(cast: Cast) -> None:
+def test_events_that_are_not_flushed_are_reported_as_waiting(cast: Cast) -> None:
     with clock.frozen(clock.now() - timedelta(hours=2)):
         create_push_client(cast).push(event())
 
@@ -129,7 +129,7 @@ def test_a_retention_that_deletes_nothing_is_saved_at_once(cast: Cast) -> None:
     assert entry.detail == {"from": {"months": None}, "to": {"months": 13}}
 
 
-def test_one_that_deletes_says_how_much_and_is_asked_twice(cast: Cast) -> None:
+def test_a_billing_change_that_deletes_says_how_much_and_asks_for_confirmation(cast: Cast) -> None:
     client = signed_in(cast.admin)
     with clock.frozen(MAY):
         create_push_client(cast).push(
@@ -150,7 +150,7 @@ def test_one_that_deletes_says_how_much_and_is_asked_twice(cast: Cast) -> None:
         assert metered_events(cast.account, clock.today()) == 3
 
 
-def test_for_ever_is_an_empty_field(cast: Cast) -> None:
+def test_an_empty_field_means_no_end(cast: Cast) -> None:
     client = signed_in(cast.admin)
     client.post(SAVE, {"months": "13"})
 

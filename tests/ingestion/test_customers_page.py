@@ -82,7 +82,7 @@ def test_a_metric_has_its_unit_such_as_the_currency_of_revenue(cast: Cast) -> No
     assert {*lines[0]} >= {"revenue (EUR)", "documents_processed", "mixed (several units)", "bare"}
 
 
-def test_what_a_pusher_sends_is_no_formula_in_a_spreadsheet_and_no_markup_on_a_page(cast: Cast) -> None:
+def test_pushed_text_is_no_formula_in_a_spreadsheet_and_no_markup_on_a_page(cast: Cast) -> None:
     formula, markup = "=HYPERLINK(1)", "<img src=x onerror=alert(1)>"
     with account_scope(cast.account):
         events = [event(datetime.now(UTC), formula, 1, metric="@SUM(1)", unit=markup)]

@@ -36,7 +36,7 @@ def batch_ids() -> list[str]:
 
 
 @each("flag", ["?dry_run=true", "?dry_run=True", "?dry_run=1"])
-def test_a_dry_run_is_answered_alike_and_stores_nothing(cast: Cast, push_client: PushClient, flag: str) -> None:
+def test_a_dry_run_is_answered_the_same_way_and_stores_nothing(cast: Cast, push_client: PushClient, flag: str) -> None:
     batch = [event(event_id="a", customer_name="A"), event(quantity="x"), event(event_id="a")]
     dry = push_client.push(*batch, path=flag)
     rows = (inbox(), batch_ids(), event_id_rows(), metered_events_by_month(cast.account))
@@ -59,7 +59,7 @@ def test_without_a_yes_it_is_no_dry_run(push_client: PushClient, flag: str) -> N
 
 
 @each("flag", ["?dry_run=yes", "?dry_run=", "?dry_run"])
-def test_a_doubtful_dry_run_is_refused_and_not_stored(push_client: PushClient, flag: str) -> None:
+def test_an_ambiguous_dry_run_is_refused_and_not_stored(push_client: PushClient, flag: str) -> None:
     answer = push_client.push(event(), path=flag)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_parameter")

@@ -192,7 +192,7 @@ def test_ids_are_known_for_35_days(push_client: PushClient) -> None:
         assert push_client.push(event(event_id="a")).headers["Usage-Duplicates"] == "0"
 
 
-def test_expiry_walks_the_whole_table_in_parts(push_client: PushClient) -> None:
+def test_expiry_reads_the_whole_table_in_parts(push_client: PushClient) -> None:
     with clock.frozen(NOW):
         for part in range(3):
             push_client.push(*[event(event_id=f"{part}-{number}") for number in range(1_000)])

@@ -254,7 +254,7 @@ def test_a_backslash_before_the_letters_of_a_surrogate_is_text(push_client: Push
     assert [row.customer_id for row in inbox()] == ["\\ud800", "\\u0000"]
 
 
-def test_of_two_fields_of_one_name_the_last_counts(push_client: PushClient) -> None:
+def test_the_last_of_two_fields_with_one_name_counts(push_client: PushClient) -> None:
     text = json.dumps(event())
     doubled = [
         text.replace('"quantity": 1', '"quantity": "x", "quantity": 2'),

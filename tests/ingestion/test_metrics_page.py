@@ -65,7 +65,7 @@ def test_a_member_says_how_a_metric_adds_up_and_what_to_call_it(cast: Cast) -> N
 
 
 @pytest.mark.parametrize("data", [{}, {"aggregation": "median"}, {"aggregation": "sum", "label": "x" * 101}])
-def test_what_is_no_aggregation_or_too_long_is_refused(cast: Cast, data: dict[str, str]) -> None:
+def test_an_invalid_or_too_long_aggregation_is_refused(cast: Cast, data: dict[str, str]) -> None:
     create_push_client(cast).push(event())
 
     answer = signed_in(cast.member).post(f"{LIST}{metric_of(cast).pk}/", data)

@@ -74,7 +74,7 @@ def test_every_header_of_an_answer_of_ours_is_documented(cast: Cast, monkeypatch
     assert {str(answer.status_code) for answer in answers} == OPERATION["responses"].keys()
 
 
-def test_the_required_fields_and_limits_are_those_of_the_door(cast: Cast) -> None:
+def test_the_required_fields_and_limits_equal_those_of_the_endpoint(cast: Cast) -> None:
     push_client, schema = create_push_client(cast), document()["components"]["schemas"]["UsageEvent"]
     for name in schema["properties"]:
         assert bool(push_client.error(**{name: ...})) == (name in schema["required"]), name

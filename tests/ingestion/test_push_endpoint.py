@@ -65,7 +65,7 @@ def assert_unauthorized(answer: Any) -> None:
     "header",
     ["", "Bearer", "Bearer ", "Basic abc", "Token abc", "Bearer é", "Bearer a b", "Bearer " + "x" * 5_000],
 )
-def test_without_a_bearer_token_nobody_gets_in(push_client: PushClient, header: str) -> None:
+def test_a_request_without_a_bearer_token_is_refused(push_client: PushClient, header: str) -> None:
     assert_unauthorized(push_client.send(BODY, authorization=header))
 
 
@@ -286,7 +286,7 @@ def test_gzip_in_several_members_is_one_body(push_client: PushClient) -> None:
     [b"", BODY, gzip.compress(BODY)[:-4], gzip.compress(BODY) + b"x"],
     ids=["empty", "plain", "cut", "more"],
 )
-def test_gzip_that_is_none_is_refused(push_client: PushClient, body: bytes) -> None:
+def test_invalid_gzip_is_refused(push_client: PushClient, body: bytes) -> None:
     assert problem(push_client.send(body, content_encoding="gzip"), 400) == "invalid_gzip"
     assert inbox() == []
 

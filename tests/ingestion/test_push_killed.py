@@ -185,7 +185,7 @@ def check(place: Deployment, senders: list[Sender]) -> None:
     assert sum(ledger.values()) == len(pending)
 
 
-def test_a_killed_web_process_loses_and_doubles_nothing(place: Deployment) -> None:
+def test_a_killed_web_process_neither_loses_nor_duplicates_events(place: Deployment) -> None:
     def kill() -> None:
         place.web.kill()
         place.web.start()
@@ -196,7 +196,7 @@ def test_a_killed_web_process_loses_and_doubles_nothing(place: Deployment) -> No
     check_retries(senders)
 
 
-def test_a_killed_postgresql_loses_and_doubles_nothing(place: Deployment) -> None:
+def test_a_killed_postgresql_neither_loses_nor_duplicates_rows(place: Deployment) -> None:
     senders = push_and_kill(place, place.kill_postgres)
 
     check(place, senders)

@@ -345,7 +345,7 @@ def test_a_push_without_a_name_takes_none_from_a_push_that_names_the_same_new_cu
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_pushes_that_name_a_new_customer_the_later_wins(cast: Cast) -> None:
+def test_the_later_of_two_pushes_that_name_a_new_customer_wins(cast: Cast) -> None:
     push_client = create_push_client(cast)
     credential = authenticate_usage_key(push_client.key)
     assert credential is not None

@@ -230,7 +230,7 @@ def test_a_member_renames_a_source(cast: Cast) -> None:
     assert "Gateway" in get_page(client, LIST)
 
 
-def test_a_member_deletes_a_source_and_is_told_before_what_goes_with_it(cast: Cast) -> None:
+def test_a_member_who_deletes_a_source_sees_first_what_is_deleted_with_it(cast: Cast) -> None:
     push_client, other = create_push_client(cast), create_push_client(cast, name="Other")
     push_client.push(event(), event())
     other.push(event())

@@ -151,7 +151,7 @@ def test_other_texts_that_name_a_whole_day_are_read(text: str, moment: str) -> N
     ],
     ids=lambda text: text[:30] or "empty",
 )
-def test_what_is_no_moment_is_not_read(text: str) -> None:
+def test_an_invalid_moment_is_not_read(text: str) -> None:
     assert parse_timestamp(text) is None
 
 
@@ -237,7 +237,7 @@ def test_what_may_mean_several_moments_is_refused_with_an_example(text: str, ins
 
 
 @each("text", ["", "soon", "2026-02-30", "12:00", "9" * 500])
-def test_what_is_no_date_has_no_hint(text: str) -> None:
+def test_text_other_than_a_date_has_no_hint(text: str) -> None:
     assert hint(text) == ""
 
 

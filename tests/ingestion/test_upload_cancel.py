@@ -30,7 +30,7 @@ def cancel(job: UsageUpload, cast: Cast) -> None:
         services.cancel_upload(job=job, actor=cast.actor)
 
 
-def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
+def test_a_running_upload_stops_after_a_chunk_and_the_same_file_continues_there(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     push_client, store = create_push_client(cast), chunks.store_chunk
@@ -55,7 +55,7 @@ def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
         assert AuditEntry.objects.filter(action="usage_upload.cancel").count() == 1
 
 
-def test_one_that_waits_ends_at_once(cast: Cast, django_capture_on_commit_callbacks: Any) -> None:
+def test_a_waiting_upload_is_canceled_at_once(cast: Cast, django_capture_on_commit_callbacks: Any) -> None:
     job = send(create_push_client(cast), CONTENT, cast)
     page = f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/"
 
@@ -72,7 +72,7 @@ def test_one_that_waits_ends_at_once(cast: Cast, django_capture_on_commit_callba
     )
 
 
-def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast) -> None:
+def test_an_upload_whose_worker_died_is_canceled_by_the_next(cast: Cast) -> None:
     job = send(create_push_client(cast), CONTENT, cast)
     UsageUpload.objects.unscoped().filter(pk=job.pk).update(status="running", attempts=1)
     cancel(job, cast)
@@ -83,7 +83,7 @@ def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast) -> None:
     assert (reload(job).status, inbox()) == ("canceled", [])
 
 
-def test_one_that_takes_longer_than_it_may_fails_with_what_to_do(cast: Cast, settings: Any) -> None:
+def test_an_upload_over_its_time_limit_fails_with_instructions(cast: Cast, settings: Any) -> None:
     settings.JOB_MAX_SECONDS = 0
 
     job = run_new_upload(create_push_client(cast), CONTENT, cast)

@@ -53,7 +53,7 @@ def test_an_upload_is_stored_in_a_child(cast: Cast, monkeypatch: pytest.MonkeyPa
     assert (job.status, job.error, job.stored_count, len(inbox())) == ("done", "", 2, 2)
 
 
-def test_one_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
+def test_an_upload_whose_child_process_dies_is_retried_twice_and_then_fails_with_a_message(
     cast: Cast, endings: Endings
 ) -> None:
     names = endings(DEATH)
@@ -67,7 +67,7 @@ def test_one_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
     assert len(names) == 3
 
 
-def test_one_whose_child_dies_between_chunks_goes_on(cast: Cast, endings: Endings) -> None:
+def test_an_upload_whose_child_process_dies_between_chunks_continues(cast: Cast, endings: Endings) -> None:
     job = send(create_push_client(cast), csv(line(1)), cast)
 
     def store_and_die() -> ChildResult:
@@ -97,7 +97,7 @@ def test_one_whose_child_dies_between_chunks_goes_on(cast: Cast, endings: Ending
         (DEATH, "canceled", ""),
     ],
 )
-def test_one_whose_child_takes_too_much_or_too_long_or_is_canceled_ends_at_once(
+def test_an_upload_whose_child_takes_too_much_or_too_long_or_is_canceled_ends_at_once(
     cast: Cast, endings: Endings, ending: ChildResult, status: str, error: str
 ) -> None:
     job = send(create_push_client(cast), csv(line(1)), cast)
@@ -112,7 +112,7 @@ def test_one_whose_child_takes_too_much_or_too_long_or_is_canceled_ends_at_once(
     assert (job.status, job.error.startswith(error), len(names)) == (status, True, 1)
 
 
-def test_one_that_the_limit_of_its_child_refuses_memory_says_so(
+def test_an_upload_over_the_memory_limit_of_its_child_process_says_so(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_job: UsageUpload) -> None:

@@ -59,7 +59,7 @@ def test_a_file_is_read_by_chunks_and_from_any_line_on() -> None:
     assert later_chunks[-1].bytes_done == len(content)
 
 
-def test_an_upload_that_failed_goes_on_where_it_stopped(cast: Cast) -> None:
+def test_an_upload_that_failed_continues_where_it_stopped(cast: Cast) -> None:
     push_client, content = create_push_client(cast), csv(*[line(number) for number in range(2_500)])
     job = send(push_client, content, cast)
     UsageUpload.objects.unscoped().filter(pk=job.pk).update(status="running")

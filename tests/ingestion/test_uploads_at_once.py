@@ -52,7 +52,7 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_equal_files_at_once_one_is_taken_and_one_refused(cast: Cast) -> None:
+def test_one_of_two_equal_concurrent_files_is_accepted_and_one_refused(cast: Cast) -> None:
     push_client = create_push_client(cast)
 
     def send() -> UsageUpload:
@@ -68,7 +68,7 @@ def test_of_two_equal_files_at_once_one_is_taken_and_one_refused(cast: Cast) -> 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_at_once_store_an_upload_once_beside_pushes_of_its_ids(cast: Cast) -> None:
+def test_two_concurrent_workers_store_an_upload_once_beside_pushes_of_its_ids(cast: Cast) -> None:
     push_client = create_push_client(cast)
     file = SimpleUploadedFile("events.csv", CONTENT.encode())
     job = services.queue_upload(source=push_client.source, upload=file, actor=cast.actor)

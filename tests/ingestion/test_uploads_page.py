@@ -259,7 +259,7 @@ def test_the_template_is_taken_as_it_is(cast: Cast) -> None:
     assert set(COLUMNS) - {"dimensions"} <= set(template.decode().splitlines()[0].split(","))
 
 
-def test_progress_is_told_while_it_runs(cast: Cast) -> None:
+def test_progress_is_reported_while_it_runs(cast: Cast) -> None:
     job = send(create_push_client(cast), csv(line(1)), cast)
     UsageUpload.objects.unscoped().filter(pk=job.pk).update(
         status="running", bytes_done=job.bytes_total // 2, rows=1

@@ -107,7 +107,7 @@ def test_a_generated_key_opens_its_source(cast: Cast, source: UsageSource) -> No
     assert actions(cast)[-1] == "usage_key.generate"
 
 
-def test_of_a_key_only_its_prefix_and_dots_are_shown_afterwards(cast: Cast, source: UsageSource) -> None:
+def test_only_the_prefix_and_dots_of_a_key_are_shown_afterwards(cast: Cast, source: UsageSource) -> None:
     key, plaintext = services.generate_usage_key(source=source, actor=cast.actor)
 
     assert key.masked_key == plaintext[:15] + "••••••••"

@@ -136,7 +136,7 @@ def test_a_day_that_stands_alone_is_drawn_as_a_bar_because_a_line_would_not_show
     assert f"&quot;kind&quot;:&quot;{kind}&quot;" in page
 
 
-def test_it_begins_with_a_metric_that_adds_up(acme_usage: Cast) -> None:
+def test_the_page_begins_with_a_metric_that_adds_up(acme_usage: Cast) -> None:
     with account_scope(acme_usage.account):
         add_metrics(
             acme_usage.account, [event(FIRST, "株/ü", 7, metric="active seats")], **{"active seats": "last"}

@@ -28,7 +28,7 @@ def test_there_is_a_list_a_page_and_an_action_for_nearly_every_model() -> None:
     assert len(ROUTES) > 200
 
 
-def test_every_page_has_the_door_of_operators() -> None:
+def test_every_page_has_the_access_check_of_operators() -> None:
     assert [str(route) for route in ROUTES if not getattr(route.view, "is_operator_page", False)] == []
 
 

@@ -80,7 +80,7 @@ def test_every_url_outside_an_account_is_known() -> None:
 
 
 @each_route
-def test_every_account_page_has_the_door(route: Route) -> None:
+def test_every_account_page_has_the_access_check(route: Route) -> None:
     assert isinstance(getattr(route.view, "required_role", None), Role), f"{route} lacks @account_page"
 
 

@@ -99,7 +99,7 @@ def test_the_severest_come_first_then_the_newest(acme: Account, mcp_client: McpC
     ],
     ids=str,
 )
-def test_it_narrows(acme: Account, mcp_client: McpClient, arguments: dict[str, Any], values: str) -> None:
+def test_the_tool_filters(acme: Account, mcp_client: McpClient, arguments: dict[str, Any], values: str) -> None:
     an_anomaly(acme, 1)
     an_anomaly(acme, 2, impact=Decimal(-200), first_day=date(2026, 2, 1), kind="drop")
     an_anomaly(acme, 3, last_day=date(2026, 3, 9), currency="EUR")

@@ -46,7 +46,7 @@ def fill(account: Account, count: int = 50) -> None:
             )
 
 
-def test_fifty_budgets_are_told_page_by_page_in_one_lake_query_each(
+def test_fifty_budgets_are_listed_by_page_with_one_lake_query_each(
     cast: Cast, account_with_spend: Account
 ) -> None:
     fill(account_with_spend)
@@ -96,7 +96,7 @@ def test_status_and_scope_narrow_the_list(cast: Cast, account_with_spend: Accoun
     assert signed_in(cast.viewer).get(path).status_code == 200
 
 
-def test_an_unknown_status_or_a_foreign_cursor_is_refused_with_what_is_there(
+def test_an_unknown_status_or_a_cursor_of_another_query_is_refused_with_the_valid_ones(
     cast: Cast, account_with_spend: Account
 ) -> None:
     fill(account_with_spend, 3)

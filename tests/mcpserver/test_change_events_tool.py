@@ -52,7 +52,7 @@ def test_an_event_has_its_time_kind_scope_and_origin(acme: Account, mcp_client: 
     assert answer["console_url"].endswith("/events/")
 
 
-def test_it_narrows_by_days_and_kinds(acme: Account, mcp_client: McpClient) -> None:
+def test_the_tool_filters_by_days_and_kinds(acme: Account, mcp_client: McpClient) -> None:
     note(acme, "before", occurred_at=NOON - timedelta(days=1))
     note(acme, "note")
     note(acme, "incident", kind="incident")
@@ -105,7 +105,7 @@ def test_pages_follow_each_other_while_events_come(acme: Account, mcp_client: Mc
         ({"cursor": "abc"}, "cursor does not belong to these arguments"),
     ],
 )
-def test_what_is_wrong_is_said_with_what_to_do(
+def test_an_error_is_reported_with_instructions(
     acme: Account, mcp_client: McpClient, arguments: dict[str, Any], message: str
 ) -> None:
     assert message in mcp_client.problem("listChangeEvents", **arguments)

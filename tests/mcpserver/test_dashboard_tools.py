@@ -215,7 +215,7 @@ def test_only_deleting_is_destructive() -> None:
     assert hints == {"create_dashboard": False, "set_dashboard_widgets": False, "delete_dashboard": True}
 
 
-def test_what_may_be_asked_again_without_harm_says_so() -> None:
+def test_idempotent_requests_are_marked_as_such() -> None:
     hints = {name: registry.get(name).hints["idempotentHint"] for name, _arguments in WRITES}  # type: ignore[union-attr]
 
     assert hints == {"create_dashboard": False, "set_dashboard_widgets": True, "delete_dashboard": True}

@@ -78,7 +78,7 @@ def test_nothing_is_deleted_when_the_person_does_not(
     assert is_there(cast, board)
 
 
-def test_agreement_to_another_question_is_none(cast: Cast, writer: McpClient, board: int) -> None:
+def test_agreement_to_another_question_does_not_count(cast: Cast, writer: McpClient, board: int) -> None:
     with account_scope(cast.account):
         other = create_board(cast.account, "Other").pk
     state = call(writer, "delete_dashboard", {"dashboard_id": other})["requestState"]

@@ -128,7 +128,7 @@ def test_a_value_of_a_filter_that_a_tool_refuses_is_chosen_too(
     assert total["amount" if tool == "querySpend" else "baseline"] == 12
 
 
-def test_a_client_that_cannot_ask_is_told_the_names(writer: McpClient) -> None:
+def test_a_client_without_elicitation_gets_the_names(writer: McpClient) -> None:
     answer = writer.result("tools/call", {"name": "create_budget", "arguments": BUDGET, "_meta": LINKS_ALONE})
 
     assert answer["isError"]

@@ -146,7 +146,7 @@ def test_the_forecast_asks_too(mcp_client: McpClient) -> None:
     assert names_of(response) == ["eu-central-1", "eu-central-2"]
 
 
-def test_a_value_beside_one_that_is_there_is_asked_about(mcp_client: McpClient) -> None:
+def test_an_unknown_value_next_to_a_valid_one_starts_an_elicitation(mcp_client: McpClient) -> None:
     response = call(mcp_client, "querySpend", filter_arguments("Mail", "Kube"))
     answer = call_with_response(mcp_client, "querySpend", filter_arguments("Mail", "Kube"), choose(NODES))
 
@@ -308,7 +308,7 @@ def test_a_choice_is_of_the_credential_and_call_that_were_asked(cast: Cast, mcp_
         assert again["resultType"] == "input_required"
 
 
-def test_a_stranger_is_asked_about_her_own_values_alone(cast: Cast) -> None:
+def test_a_stranger_is_offered_only_her_own_values(cast: Cast) -> None:
     with account_scope(cast.other_account):
         add_source(
             cast.other_account,
@@ -356,7 +356,7 @@ def test_a_limited_viewer_chooses_among_the_values_that_she_sees(cast: Cast) -> 
     assert not refusal["structuredContent"]["totals"]
 
 
-def test_a_value_that_only_others_see_on_other_days_is_asked_about(cast: Cast) -> None:
+def test_a_value_outside_of_the_readers_limit_starts_an_elicitation(cast: Cast) -> None:
     """Whether a value has cost is answered by what she sees, too."""
     with account_scope(cast.account):
         lines = [cost(date(2026, 3, 3), 2, service=name, region="eu-central-1") for name in ("Kubik", "Kuby")]

@@ -99,7 +99,7 @@ def test_what_the_instructions_say_that_tools_change_is_all_that_they_change() -
     assert len(INSTRUCTIONS) < 2_500
 
 
-def test_what_matters_most_stands_in_the_first_512_characters_of_the_instructions() -> None:
+def test_the_most_important_instructions_are_in_the_first_512_characters() -> None:
     """Some hosts show a model no more of them."""
     beginning = " ".join(INSTRUCTIONS[:512].split())
 
@@ -133,7 +133,7 @@ def test_every_argument_is_described_or_speaks_for_itself(tool: Tool) -> None:
 
 @requirement("tools:schemas")
 @each_tool
-def test_its_schemas_are_valid_and_every_revision_can_read_them(tool: Tool) -> None:
+def test_the_schemas_of_a_tool_are_valid_and_every_revision_can_read_them(tool: Tool) -> None:
     listed_schema = registry.listed_schemas[tool.name]
     for schema in filter(None, (tool.input_schema, listed_schema, tool.output_schema)):
         Draft202012Validator.check_schema(schema)
@@ -144,7 +144,7 @@ def test_its_schemas_are_valid_and_every_revision_can_read_them(tool: Tool) -> N
 
 @requirement("tools:arguments")
 @each_tool
-def test_its_examples_are_what_its_schema_asks_for(tool: Tool) -> None:
+def test_the_examples_of_a_tool_match_its_schema(tool: Tool) -> None:
     for example in tool.examples:
         Draft202012Validator(tool.input_schema).validate(example)
         Draft202012Validator(registry.listed_schemas[tool.name]).validate(example)
@@ -174,7 +174,7 @@ def _choices(schema: Any) -> list[Any]:
 
 @requirement("tools:answer", "tools:output-schema", "tools:answer-size")
 @each_read_tool
-def test_its_answers_are_complete_small_and_fit_its_schema(marked_client: McpClient, cast: Cast, tool: Tool) -> None:
+def test_the_answers_of_a_tool_are_complete_small_and_fit_its_schema(marked_client: McpClient, cast: Cast, tool: Tool) -> None:
     for result in answers(marked_client, tool):
         text, answer = result["content"][0]["text"], result["structuredContent"]
 
@@ -188,7 +188,7 @@ def test_its_answers_are_complete_small_and_fit_its_schema(marked_client: McpCli
 
 
 @each_read_tool
-def test_its_console_link_opens_a_page(marked_client: McpClient, cast: Cast, tool: Tool) -> None:
+def test_the_console_link_of_a_tool_opens_a_page(marked_client: McpClient, cast: Cast, tool: Tool) -> None:
     person = signed_in(cast.viewer)
 
     for result in answers(marked_client, tool):

@@ -154,6 +154,6 @@ def test_the_console_link_opens_the_same_query(toys: McpClient) -> None:
     )
 
 
-def test_a_call_knows_how_long_it_has_left(cast: Cast) -> None:
+def test_a_call_has_its_remaining_time(cast: Cast) -> None:
     assert 0 < make_call(cast, seconds=5).remaining_seconds <= 5
     assert dataclasses.replace(make_call(cast), deadline=0.0).remaining_seconds == 0

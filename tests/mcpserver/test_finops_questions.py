@@ -131,7 +131,7 @@ def test_a_period_in_other_words_is_taken_as_the_one_it_means(mcp_client: McpCli
         }
 
 
-def test_a_period_that_nobody_knows_is_answered_with_all_there_are(mcp_client: McpClient) -> None:
+def test_an_unknown_period_is_refused_with_all_valid_ones(mcp_client: McpClient) -> None:
     for tool in ("querySpend", "getCommitmentUtilization"):
         problem = mcp_client.problem(tool, period="fortnight")
         assert "Valid: " in problem
@@ -233,7 +233,7 @@ def test_an_amount_with_signs_is_answered_with_how_to_write_it(mcp_client: McpCl
     assert "such as 11500.50" in problem
 
 
-def test_a_board_with_several_wrong_widgets_hears_of_all_of_them_at_once(mcp_client: McpClient) -> None:
+def test_a_board_with_several_wrong_widgets_lists_all_of_them(mcp_client: McpClient) -> None:
     problem = mcp_client.problem(
         "create_dashboard",
         name="CFO",

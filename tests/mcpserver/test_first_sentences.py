@@ -27,7 +27,7 @@ def add_march(account: Account) -> None:
 
 
 @pytest.mark.parametrize("tool", ["querySpend", "getCommitmentUtilization", "simulateCost", "queryUnitCost"])
-def test_days_without_bills_stand_in_the_first_sentence(acme: Account, mcp_client: McpClient, tool: str) -> None:
+def test_days_without_bills_are_in_the_first_sentence(acme: Account, mcp_client: McpClient, tool: str) -> None:
     add_march(acme)
     add_usage(acme, [event(day, "globex", 5) for day in MARCH_TO_DATE])
     metric = {"usage_metric": "requests"} if tool == "queryUnitCost" else {}
@@ -129,7 +129,7 @@ def test_the_customers_of_a_unit_cost_are_named(acme: Account, mcp_client: McpCl
     assert "; only customer 'globex'): 70.00 USD ÷ 35 'requests' = 2.00 USD for each" in sentence
 
 
-def test_cost_and_usage_of_different_days_stand_in_the_first_sentence(acme: Account, mcp_client: McpClient) -> None:
+def test_cost_and_usage_of_different_days_are_in_the_first_sentence(acme: Account, mcp_client: McpClient) -> None:
     add_march(acme)
     add_usage(acme, [event(date(2026, 3, 18), "globex", 5), event(date(2026, 3, 19), "globex", 5)])
 
@@ -201,7 +201,7 @@ def test_a_simulation_without_assumptions_says_that_nothing_changes(acme: Accoun
         ("team", "; no team key is set"),
     ],
 )
-def test_a_group_that_no_line_can_have_stands_beside_its_absence(
+def test_a_group_that_no_line_can_have_is_listed_with_its_absence(
     acme: Account, mcp_client: McpClient, tool: str, dimension: str, clause: str
 ) -> None:
     """'100 % on (untagged)' alone reads as if nobody had tagged anything."""

@@ -87,7 +87,7 @@ def test_a_filter_value_without_cost_is_in_the_first_sentence(
     )
 
 
-def test_the_incomplete_part_of_spend_stands_beside_its_amount(bills: Bills, mcp_client: McpClient) -> None:
+def test_the_incomplete_part_of_spend_is_next_to_its_amount(bills: Bills, mcp_client: McpClient) -> None:
     bills.bring(
         "AWS", usage({"Compute": lambda _day: 10}, date(2026, 2, 1), date(2026, 3, 19)), on=NOON.date()
     )

@@ -72,7 +72,7 @@ def test_sources_that_are_complete_to_different_days_are_named_with_their_own(
     )
 
 
-def test_of_many_sources_that_are_complete_to_different_days_three_are_named(
+def test_three_of_many_sources_that_are_complete_to_different_days_are_named(
     today: Bills, mcp_client: McpClient
 ) -> None:
     for day in range(11, 15):

@@ -220,7 +220,7 @@ def test_an_alert_that_can_never_be_sent_says_so(acme: Account, writer: McpClien
     assert "sends nothing" not in in_dollars
 
 
-def test_a_value_that_no_line_has_stands_in_the_first_sentence(acme: Account, mcp_client: McpClient) -> None:
+def test_a_value_that_no_line_has_is_in_the_first_sentence(acme: Account, mcp_client: McpClient) -> None:
     add_march(acme, service="Compute")
 
     sentence = summary_of(

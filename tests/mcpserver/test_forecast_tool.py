@@ -62,7 +62,7 @@ def test_the_largest_answer_is_small_and_its_groups_are_whole(cast: Cast, payer:
         assert sum(row["expected"] for row in rows) == pytest.approx(total["expected"])
 
 
-def test_its_link_opens_the_same_question(cast: Cast, payer: Account) -> None:
+def test_the_tools_link_opens_the_same_question(cast: Cast, payer: Account) -> None:
     arguments = {
         "period": "next_days",
         "days": 45,
@@ -76,13 +76,13 @@ def test_its_link_opens_the_same_question(cast: Cast, payer: Account) -> None:
     assert signed_in(cast.viewer).get(f"{url.path}?{url.query}").status_code == 200
 
 
-def test_what_cannot_be_asked_says_what_to_mend(cast: Cast, payer: Account) -> None:
+def test_an_invalid_query_says_what_to_correct(cast: Cast, payer: Account) -> None:
     problem = McpClient(mint(cast)).problem("forecastSpend", period="year", granularity="day")
 
     assert "granularity day is limited to shorter periods than 365 days. Use week or month." in problem
 
 
-def test_its_definition_is_small() -> None:
+def test_the_tools_definition_is_small() -> None:
     (tool,) = [tool for tool in registry if tool.name == "forecastSpend"]
     definition = {
         "name": tool.name,

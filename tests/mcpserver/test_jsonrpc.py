@@ -36,7 +36,7 @@ def parse(value: object) -> jsonrpc.Message | MessageBatch:
         b"1" * 5_000,
     ],
 )
-def test_what_is_not_json_is_a_parse_error(body: bytes) -> None:
+def test_invalid_json_is_a_parse_error(body: bytes) -> None:
     with pytest.raises(RpcError) as error:
         jsonrpc.parse(body)
 
@@ -88,7 +88,7 @@ def test_a_request_has_its_id_as_it_came(id_: str | int) -> None:
     assert json.loads(jsonrpc.encode_result(id_, {}))["id"] == id_
 
 
-def test_messages_are_told_apart() -> None:
+def test_messages_are_distinguished() -> None:
     assert parse({"jsonrpc": "2.0", "method": "n", "params": {"a": 1}}) == RpcNotification("n", {"a": 1})
     assert parse({"jsonrpc": "2.0", "id": 1, "result": {}}) == ResponseMessage()
     assert parse({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": ""}}) == ResponseMessage()

@@ -47,7 +47,7 @@ def test_events_come_newest_first_with_their_page(acme: Account, mcp_client: Mcp
     )
 
 
-def test_after_the_newest_known_only_what_is_new_is_told(acme: Account, mcp_client: McpClient) -> None:
+def test_only_events_after_the_given_one_are_returned(acme: Account, mcp_client: McpClient) -> None:
     old_event = happen(acme, "old")
 
     assert mcp_client.ask("listRecentEvents", after=old_event)["events"] == []
@@ -65,7 +65,7 @@ def test_what_is_cut_says_so(acme: Account, mcp_client: McpClient) -> None:
     assert answer["truncated"] == "The newest 2 of 3. Ask for fewer days."
 
 
-def test_what_is_for_admins_and_of_other_accounts_is_not_told(cast: Cast, acme: Account, mcp_client: McpClient) -> None:
+def test_events_for_admins_and_of_other_accounts_are_not_returned(cast: Cast, acme: Account, mcp_client: McpClient) -> None:
     happen(acme, "for admins", admins_only=True)
     happen(cast.other_account, "elsewhere")
 

@@ -115,7 +115,7 @@ def test_the_console_url_is_the_page_with_the_same_question(mcp_client: McpClien
 
 
 @pytest.mark.usefixtures("saas_account")
-def test_arguments_are_taken_kindly(mcp_client: McpClient) -> None:
+def test_arguments_are_accepted_leniently(mcp_client: McpClient) -> None:
     answer = mcp_client.ask(
         "queryUnitCost",
         usage_metric="Requests",

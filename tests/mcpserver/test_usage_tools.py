@@ -91,7 +91,7 @@ def test_filters_too_long_for_a_link_are_left_out_of_it(mcp_client: McpClient) -
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_arguments_are_taken_kindly(mcp_client: McpClient) -> None:
+def test_arguments_are_accepted_leniently(mcp_client: McpClient) -> None:
     answer = mcp_client.ask(
         "queryUsage",
         metric="Requests",

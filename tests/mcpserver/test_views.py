@@ -117,7 +117,7 @@ def test_whatever_else_is_wrong_the_credential_comes_first(
         "Bearer " + "a" * 5000,
     ],
 )
-def test_a_token_that_is_none_of_ours_is_invalid(db: None, header: str) -> None:
+def test_a_malformed_or_unknown_token_is_invalid(db: None, header: str) -> None:
     response = McpClient(None).http(PING, {"authorization": header})
 
     assert response.status_code == 401
@@ -183,7 +183,7 @@ def test_what_http_refuses_is_a_json_rpc_error_with_the_id_of_its_request(
 
 
 @requirement("http:id-of-a-refusal")
-def test_of_a_stranger_no_more_than_a_small_body_is_read(db: None) -> None:
+def test_only_a_small_body_is_read_from_a_client_without_a_valid_key(db: None) -> None:
     body = PING.ljust(ID_BYTES + 1)
     stream = BytesIO(body)
 
@@ -214,7 +214,7 @@ class StalledBody:
 
 
 @requirement("http:id-of-a-refusal")
-def test_strangers_who_send_nothing_more_hold_nobody_up(db: None) -> None:
+def test_anonymous_clients_that_stop_sending_delay_no_other_request(db: None) -> None:
     streams = [StalledBody() for _ in range(12)]
     start = time.monotonic()
     try:
@@ -321,7 +321,7 @@ def test_no_request_of_a_batch_begins_after_its_time(mcp_client: McpClient, monk
     ]
 
 
-def test_of_a_batch_with_too_many_messages_no_more_are_read_than_that_tells(mcp_client: McpClient) -> None:
+def test_a_batch_with_too_many_messages_is_read_only_up_to_the_limit(mcp_client: McpClient) -> None:
     response = mcp_client.http(b"[" + b"0," * 500_000 + b"0]")
 
     assert json_of(response)["error"]["message"] == "A batch must have 1 to 50 messages."
@@ -354,7 +354,7 @@ def test_a_foreign_origin_is_refused(mcp_client: McpClient, settings: Any, origi
 
 
 @requirement("http:host", "http:json-always")
-def test_a_foreign_host_is_refused_in_json(mcp_client: McpClient) -> None:
+def test_an_unknown_host_is_refused_in_json(mcp_client: McpClient) -> None:
     response = mcp_client.http(PING, {"host": "evil.example.com"})
 
     assert response.status_code == 400

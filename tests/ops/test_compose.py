@@ -28,7 +28,7 @@ def _command(service: dict[str, Any]) -> str:
     return " ".join(service.get("command", []))
 
 
-def test_it_is_as_the_specification_of_compose_says() -> None:
+def test_the_file_follows_the_compose_specification() -> None:
     checker = Path(sys.executable).with_name("check-jsonschema")
 
     answer = subprocess.run(
@@ -41,7 +41,7 @@ def test_it_is_as_the_specification_of_compose_says() -> None:
     assert answer.returncode == 0, answer.stdout
 
 
-def test_there_are_two_web_servers_two_workers_and_one_clock() -> None:
+def test_there_are_two_web_servers_two_workers_and_one_scheduler() -> None:
     workers = [name for name, service in PROGRAMS.items() if "finops.worker" in _command(service)]
     clocks = [name for name, service in PROGRAMS.items() if re.search(r"\bbeat\b", _command(service))]
     web = [name for name, service in PROGRAMS.items() if "command" not in service]

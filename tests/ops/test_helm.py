@@ -164,7 +164,7 @@ def test_values_that_cannot_work_are_refused_by_name(values: dict[str, Any], pla
     assert place in result.stderr
 
 
-def test_there_is_a_program_for_each_queue_and_one_clock() -> None:
+def test_the_chart_has_a_program_for_each_queue_and_one_scheduler() -> None:
     commands = dict(worker_commands())
 
     assert sorted(pods()) == sorted(PODS)
@@ -320,7 +320,7 @@ def test_migrations_run_before_the_pods_of_a_release_and_need_none_of_its_object
     assert all("emptyDir" in volume for volume in spec["volumes"])
 
 
-def test_a_command_without_a_schedule_runs_when_it_is_asked_for() -> None:
+def test_a_command_without_a_schedule_runs_on_demand() -> None:
     assert find_object("CronJob", "finops-check-lake")["spec"]["suspend"] is True
     backup = find_object("CronJob", "finops-backup", "everything")["spec"]
     assert (backup["schedule"], backup["suspend"]) == ("15 2 * * *", False)

@@ -34,7 +34,7 @@ def test_hadolint_has_nothing_to_say() -> None:
     assert (answer.returncode, answer.stdout) == (0, "")
 
 
-def test_the_image_runs_as_nobody_special_and_says_whether_it_lives() -> None:
+def test_the_image_runs_as_an_unprivileged_user_and_has_a_health_check() -> None:
     run_stage = DOCKERFILE.read_text().split("\nFROM ")[-1]
     arguments = [line for line in run_stage.splitlines() if line.startswith(("CMD", "ENTRYPOINT"))]
 

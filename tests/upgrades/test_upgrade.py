@@ -115,7 +115,7 @@ def cost_by_currency(folder: Path) -> dict[str, Decimal]:
     return {currency: amount.quantize(Decimal("0.000001")) for currency, amount in sums.items()}
 
 
-def test_it_is_ready(installation: Installation) -> None:
+def test_the_upgraded_server_is_ready(installation: Installation) -> None:
     with urlopen(f"{installation.server.url}/readyz", timeout=60) as answer:  # noqa: S310
         checks = json.loads(answer.read())["checks"]
     assert (checks["database"], checks["migrations"], checks["lake"]) == ("ok", "ok", "ok")

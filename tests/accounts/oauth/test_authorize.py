@@ -19,7 +19,7 @@ def ask(cast: Cast, client: OAuthClient, **changes: Any) -> Any:
     return signed_in(cast.member).get(client.authorize_url(**changes))
 
 
-def test_who_is_signed_out_signs_in_first_and_comes_back(cast: Cast) -> None:
+def test_a_signed_out_person_signs_in_first_and_returns_to_the_page(cast: Cast) -> None:
     client = OAuthClient()
 
     answer = Client().get(client.authorize_url())
@@ -33,7 +33,7 @@ def test_who_is_signed_out_signs_in_first_and_comes_back(cast: Cast) -> None:
     ("changes", "error"),
     [({"resource": None}, "invalid_target"), ({"code_challenge_method": "plain"}, "invalid_request")],
 )
-def test_what_is_wrong_is_said_before_anybody_signs_in(
+def test_an_error_is_reported_before_anybody_signs_in(
     cast: Cast, changes: dict[str, Any], error: str
 ) -> None:
     """After the form of the sign-in, Chromium would hold the answer to the client against the form's policy."""
@@ -144,7 +144,7 @@ def test_what_clients_add_of_their_own_does_no_harm(cast: Cast, changes: dict[st
     assert ask(cast, OAuthClient(), **changes).status_code == 200
 
 
-def test_a_silent_request_of_nobody_is_told_to_sign_in(cast: Cast) -> None:
+def test_a_silent_request_without_a_session_requires_sign_in(cast: Cast) -> None:
     client = OAuthClient()
 
     params = answer_of(Client().get(client.authorize_url(prompt="none")))
@@ -152,7 +152,7 @@ def test_a_silent_request_of_nobody_is_told_to_sign_in(cast: Cast) -> None:
     assert (params["error"], params["iss"]) == ("login_required", ISSUER)
 
 
-def test_a_silent_request_of_nobody_redirects_to_no_stranger(cast: Cast) -> None:
+def test_a_silent_request_without_a_session_redirects_to_no_unknown_uri(cast: Cast) -> None:
     url = OAuthClient().authorize_url(prompt="none", redirect_uri="https://evil.example/")
 
     assert Client().get(url).status_code == 400

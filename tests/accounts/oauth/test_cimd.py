@@ -29,7 +29,7 @@ def test_the_clients_most_people_use_connect_without_any_network(
     assert no_network == []
 
 
-def test_a_famous_client_sends_nobody_elsewhere(cast: Cast, no_network: list[str]) -> None:
+def test_a_known_client_redirects_only_to_its_own_uris(cast: Cast, no_network: list[str]) -> None:
     answer = ask(cast, KNOWN[0][0], "https://evil.example/api/mcp/auth_callback")
 
     assert answer.status_code == 400

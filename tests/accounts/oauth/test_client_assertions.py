@@ -194,7 +194,7 @@ def test_a_wrong_request_gets_no_token(cast: Cast, changes: dict[str, Any], erro
     assert not OAuthAccessToken.objects.exists()
 
 
-def test_it_revokes_a_token_by_its_key(cast: Cast) -> None:
+def test_a_client_assertion_revokes_a_token(cast: Cast) -> None:
     agent = Agent(cast, pem(EC))
     token = json_of(agent.show(agent.sign(EC, "ES256")))["access_token"]
     form = {"token": token, "client_assertion_type": TYPE}

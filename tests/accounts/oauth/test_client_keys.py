@@ -47,7 +47,7 @@ def _empty_key_cache() -> None:
     cache.clear()
 
 
-def test_one_with_a_key_has_no_secret_and_one_with_a_secret_no_key(cast: Cast) -> None:
+def test_a_service_account_with_a_key_has_no_secret_and_one_with_a_secret_no_key(cast: Cast) -> None:
     agent, other = Agent(cast, pem(EC)), Agent(cast, "", name="other")
 
     for secret in ("", "x", "fsas_"):

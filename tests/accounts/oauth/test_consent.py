@@ -31,7 +31,7 @@ def test_read_only_is_preselected_even_when_more_was_asked_for(cast: Cast) -> No
     assert [value for value, _label in form.fields["access"].choices] == ["read", "read_write"]
 
 
-def test_only_what_was_asked_for_is_offered(cast: Cast) -> None:
+def test_only_requested_permissions_are_offered(cast: Cast) -> None:
     form = context_of(cast, "member", OAuthClient(), scope="mcp:read")["form"]
 
     assert [value for value, _label in form.fields["access"].choices] == ["read"]
@@ -166,7 +166,7 @@ def test_another_site_cannot_consent_for_the_person(cast: Cast) -> None:
     assert not OAuthConnection.objects.unscoped().exists()
 
 
-def test_a_post_of_nobody_grants_nothing(cast: Cast) -> None:
+def test_a_post_without_a_session_grants_nothing(cast: Cast) -> None:
     answer = Client().post(OAuthClient().authorize_url(), {"decision": "allow", "account": "acme"})
 
     assert answer.status_code == 302

@@ -133,14 +133,14 @@ def test_reading_is_chosen_and_writing_is_explained(cast: Cast) -> None:
         assert right in " ".join(page.split())
 
 
-def test_what_was_not_asked_for_is_not_offered(cast: Cast) -> None:
+def test_permissions_that_were_not_requested_are_not_offered(cast: Cast) -> None:
     page = page_for(cast.member, OAuthClient(), scope="mcp:read")
 
     assert input_values(page, "access") == ["read"]
     assert "Write access was not requested." in page
 
 
-def test_a_viewer_is_told_why_she_cannot_let_it_write(cast: Cast) -> None:
+def test_a_viewer_sees_why_she_cannot_grant_write_access(cast: Cast) -> None:
     page = page_for(cast.viewer, OAuthClient())
 
     assert input_values(page, "access") == ["read"]

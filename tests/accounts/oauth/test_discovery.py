@@ -20,7 +20,7 @@ RESOURCES = ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protec
 PUBLIC = [SERVER, *RESOURCES]
 
 
-def test_the_resource_is_the_mcp_door() -> None:
+def test_the_resource_is_the_mcp_endpoint() -> None:
     assert RESOURCE_PATH == PATH
 
 
@@ -63,7 +63,7 @@ def test_the_authorization_server_says_what_it_does(settings: Any) -> None:
     assert payload["client_id_metadata_document_supported"] is True
 
 
-def test_the_challenge_of_the_door_leads_to_a_document_that_is_there(db: None) -> None:
+def test_the_challenge_of_the_endpoint_leads_to_an_existing_document(db: None) -> None:
     challenge = Client().post(PATH)["WWW-Authenticate"]
 
     match = re.search(r'resource_metadata="([^"]+)"', challenge)

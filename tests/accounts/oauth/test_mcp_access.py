@@ -170,7 +170,7 @@ def test_a_token_of_one_account_answers_about_that_account(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("kind", ["access", "refresh"])
-def test_no_oauth_token_opens_the_push_door_or_a_page(cast: Cast, kind: str) -> None:
+def test_no_oauth_token_is_accepted_by_the_push_endpoint_or_a_page(cast: Cast, kind: str) -> None:
     token = getattr(OAuthClient().connect(cast.member, access="read_write"), kind)
     headers = {"authorization": f"Bearer {token}"}
 
@@ -202,7 +202,7 @@ def test_each_use_is_noted_with_the_program_that_made_it(cast: Cast) -> None:
     assert row.last_client == "Claude-User/1.0"
 
 
-def test_a_token_costs_one_statement_and_text_that_is_none_costs_nothing(cast: Cast) -> None:
+def test_a_token_costs_one_statement_and_invalid_text_none(cast: Cast) -> None:
     tokens = OAuthClient().connect(cast.member)
 
     with CaptureQueriesContext(
@@ -247,7 +247,7 @@ def test_a_browser_page_of_an_allowed_origin_reads_the_answer(cast: Cast, settin
         assert "Access-Control-Allow-Credentials" not in answer
 
 
-def test_a_browser_may_ask_the_door_before_it_calls(db: None, settings: Any) -> None:
+def test_a_browser_can_send_a_preflight_request_to_the_endpoint(db: None, settings: Any) -> None:
     settings.MCP_ALLOWED_ORIGINS = ["https://inspector.example"]
     asks = {"access-control-request-method": "POST", "origin": "https://inspector.example"}
 

@@ -69,7 +69,7 @@ def test_a_used_refresh_token_that_comes_back_late_ends_the_family(cast: Cast) -
     assert entry.detail["reason"] == "refresh token reused"
 
 
-def test_the_grace_is_over_once_it_is_over_whoever_refreshed_since(cast: Cast) -> None:
+def test_the_grace_period_ends_regardless_of_later_refreshes(cast: Cast) -> None:
     client = OAuthClient()
     first = client.connect(cast.member)
     second = tokens_of(client.refresh(first.refresh))

@@ -170,7 +170,7 @@ def test_metadata_we_cannot_serve_is_refused(db: None, body: Any, error: str) ->
     ],
     ids=["empty", "half", "no utf-8", "deep", "surrogate", "large"],
 )
-def test_what_is_no_metadata_gets_a_json_answer(db: None, body: bytes) -> None:
+def test_invalid_metadata_gets_a_json_answer(db: None, body: bytes) -> None:
     answer = Client().post("/oauth/register", body, content_type="application/json")
 
     assert error_code_of(answer) == "invalid_client_metadata"

@@ -98,7 +98,7 @@ def test_the_secret_may_come_in_the_header(cast: Cast) -> None:
         ("read_write", "offline_access", "mcp:read"),
     ],
 )
-def test_a_token_does_no_more_than_was_asked_for_and_created(
+def test_a_token_has_only_the_requested_and_granted_scopes(
     cast: Cast, access: str, scope: str | None, granted: str
 ) -> None:
     _row, client_id, secret = create(cast, access=access)
@@ -220,7 +220,7 @@ def test_the_client_ends_a_token_by_revoking_it(cast: Cast) -> None:
     assert [mcp_status(token) for token in (first, second)] == [401, 200]
 
 
-def test_it_outlives_who_created_it_unless_the_operator_ends_all_access(cast: Cast) -> None:
+def test_a_service_account_outlives_its_creator_unless_the_operator_ends_all_access(cast: Cast) -> None:
     _row, client_id, secret = create(cast)
     with account_scope(cast.account):
         membership = cast.member.memberships.get(account=cast.account)

@@ -66,7 +66,7 @@ def test_a_connection_that_idled_for_thirty_days_is_gone(cast: Cast) -> None:
     assert not OAuthRefreshToken.objects.exists()
 
 
-def test_a_consent_whose_code_nobody_redeemed_is_gone_after_an_hour(cast: Cast) -> None:
+def test_a_consent_without_a_redeemed_code_is_deleted_after_an_hour(cast: Cast) -> None:
     OAuthClient().code(cast.member)
     sweep_connections()
     assert OAuthConnection.objects.unscoped().count() == 1

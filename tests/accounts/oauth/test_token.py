@@ -32,7 +32,7 @@ def error_of(response: Any, status: int = 400) -> str:
     return error
 
 
-def test_the_answer_is_never_stored_on_the_way(cast: Cast) -> None:
+def test_the_answer_is_never_stored_in_transit(cast: Cast) -> None:
     client = OAuthClient()
 
     answer = client.exchange(client.code(cast.member))
@@ -179,7 +179,7 @@ def dump() -> str:
     return "\n".join(rows)
 
 
-def test_a_client_that_is_gone_is_told_to_register_again(cast: Cast) -> None:
+def test_a_deleted_client_gets_an_error_to_register_again(cast: Cast) -> None:
     client = OAuthClient()
     tokens = client.connect(cast.member)
     OAuthApplication.objects.all().delete()
@@ -277,7 +277,7 @@ def test_checking_a_secret_costs_no_second_of_cpu() -> None:
         "empty",
     ],
 )
-def test_what_is_no_form_gets_a_json_answer(db: None, body: bytes, content_type: str, status: int) -> None:
+def test_a_body_other_than_a_form_gets_a_json_answer(db: None, body: bytes, content_type: str, status: int) -> None:
     for path in ("/oauth/token", "/oauth/revoke"):
         answer = Client().generic("POST", path, body, content_type=content_type)
         assert answer.status_code in {status, 401}

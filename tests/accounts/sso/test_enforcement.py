@@ -37,7 +37,7 @@ def sign_in_by_password(user: User, **data: str) -> tuple[Client, Any]:
     return client, answer
 
 
-def test_a_password_is_refused_with_the_way_to_go(cast: Cast, provider: IdentityProvider) -> None:
+def test_a_password_is_refused_with_the_reason(cast: Cast, provider: IdentityProvider) -> None:
     client, answer = sign_in_by_password(cast.viewer)
 
     assert "example.com uses single sign-on. Continue with Acme OIDC." in answer.content.decode()
@@ -45,13 +45,13 @@ def test_a_password_is_refused_with_the_way_to_go(cast: Cast, provider: Identity
     assert "_auth_user_id" not in client.session
 
 
-def test_nobody_learns_whether_an_address_has_signed_up(cast: Cast, provider: IdentityProvider) -> None:
+def test_no_response_reveals_whether_an_address_has_signed_up(cast: Cast, provider: IdentityProvider) -> None:
     unknown = Client().post("/auth/login/", {"login": "x@example.com", "password": "x"})
 
     assert "example.com uses single sign-on" in unknown.content.decode()
 
 
-def test_the_owners_form_lets_no_other_member_in(cast: Cast, provider: IdentityProvider) -> None:
+def test_the_owners_form_refuses_every_other_member(cast: Cast, provider: IdentityProvider) -> None:
     for person in (cast.viewer, cast.admin, cast.owner, cast.stranger):
         client, answer = sign_in_by_password(person, owner="1")
 
@@ -142,7 +142,7 @@ def test_people_of_other_domains_and_accounts_sign_in_as_before(cast: Cast, oidc
     assert client.get("/a/elsewhere/").status_code == 200
 
 
-def test_a_domain_that_is_not_verified_binds_nobody(
+def test_an_unverified_domain_applies_to_no_person(
     cast: Cast, oidc: Server, provider: IdentityProvider
 ) -> None:
     provider.domains.update(verified_at=None)
@@ -151,7 +151,7 @@ def test_a_domain_that_is_not_verified_binds_nobody(
     assert Client().post("/auth/sso/", {"email": "viewer@example.com"}).status_code == 422
 
 
-def test_keys_go_on(cast: Cast, provider: IdentityProvider) -> None:
+def test_keys_keep_working(cast: Cast, provider: IdentityProvider) -> None:
     _key, plaintext = mint_mcp_key(account=cast.account, actor=ACTOR, name="script")
 
     assert McpClient(plaintext).ask("listBudgets")

@@ -84,7 +84,7 @@ def test_groups_are_applied_at_each_sign_in(cast: Cast, oidc: Server) -> None:
     assert roles == ["admin", "viewer"]
 
 
-def test_where_first_sign_ins_add_nobody_a_stranger_is_refused(cast: Cast, oidc: Server) -> None:
+def test_without_automatic_membership_the_first_sign_in_of_a_stranger_is_refused(cast: Cast, oidc: Server) -> None:
     add_oidc(cast.account, oidc, "acme.test", creates_people=False)
     oidc.set_next_sign_in(NEW)
 
@@ -135,7 +135,7 @@ def test_an_address_that_the_provider_does_not_vouch_for_is_refused(
     ],
     ids=str,
 )
-def test_an_id_token_that_fails_a_check_signs_nobody_in(
+def test_an_id_token_that_fails_a_check_signs_no_person_in(
     cast: Cast, oidc: Server, wrong: dict[str, Any]
 ) -> None:
     add_oidc(cast.account, oidc, "acme.test")

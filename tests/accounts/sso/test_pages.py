@@ -142,7 +142,7 @@ def test_saml_is_added_by_its_metadata(cast: Cast, admin: Client, saml: Server) 
 @pytest.mark.parametrize(
     "domain", ["gmail.com", "mail.gmail.com", "x", "a b.com", "127.0.0.1", "", "*.acme.test", "-a.test"]
 )
-def test_a_domain_that_is_none_or_a_public_mail_providers_is_refused(
+def test_an_invalid_or_public_mail_domain_is_refused(
     cast: Cast, oidc: Server, domain: str
 ) -> None:
     provider = add_oidc(cast.account, oidc)

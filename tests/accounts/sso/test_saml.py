@@ -76,7 +76,7 @@ def test_a_new_person_becomes_what_her_groups_say(cast: Cast, saml: Server) -> N
     ],
     ids=str,
 )
-def test_an_assertion_that_fails_a_check_signs_nobody_in(
+def test_an_assertion_that_fails_a_check_signs_no_person_in(
     cast: Cast, saml: Server, options: dict[str, Any]
 ) -> None:
     add_saml(cast.account, saml, "acme.test")
@@ -88,7 +88,7 @@ def test_an_assertion_that_fails_a_check_signs_nobody_in(
     assert not has_arrived()
 
 
-def test_an_assertion_under_another_key_signs_nobody_in(cast: Cast, saml: Server, keys: Path) -> None:
+def test_an_assertion_under_another_key_signs_no_person_in(cast: Cast, saml: Server, keys: Path) -> None:
     add_saml(cast.account, saml, "acme.test")
     write_certificate(keys, "strange")
     saml.set_next_sign_in(NEW, keyFile=str(keys / "strange.key"), certFile=str(keys / "strange.crt"))
@@ -97,7 +97,7 @@ def test_an_assertion_under_another_key_signs_nobody_in(cast: Cast, saml: Server
     assert not has_arrived()
 
 
-def test_a_group_or_an_address_that_was_changed_on_the_way_breaks_the_signature(
+def test_a_group_or_an_address_that_was_changed_in_transit_breaks_the_signature(
     cast: Cast, saml: Server
 ) -> None:
     add_saml(cast.account, saml, "acme.test")
@@ -207,7 +207,7 @@ def test_an_answer_for_another_account_is_refused(cast: Cast, saml: Server) -> N
 @pytest.mark.parametrize(
     "text", ["", "no base64!", "PHhtbD4=", base64.b64encode(b"<a>" * 1_000).decode(), "A" * 600_000]
 )
-def test_what_is_no_response_is_refused(cast: Cast, saml: Server, text: str) -> None:
+def test_an_invalid_response_is_refused(cast: Cast, saml: Server, text: str) -> None:
     add_saml(cast.account, saml, "acme.test")
     browser = Browser()
     form = response_of(browser)
@@ -235,7 +235,7 @@ def test_the_metadata_of_the_provider_says_what_the_form_asks(saml: Server) -> N
     assert values["certificates"].split() == saml.certificate.split()
 
 
-def test_metadata_that_is_none_is_said_so() -> None:
+def test_invalid_metadata_is_reported() -> None:
     for text in ("", "<a/>", "no xml", "<!DOCTYPE r [<!ENTITY a 'x'>]><r>&a;</r>"):
         with pytest.raises(UserError, match="metadata"):
             protocol.read_metadata(text)

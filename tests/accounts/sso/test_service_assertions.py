@@ -108,7 +108,7 @@ def test_a_person_of_two_accounts_needs_a_client_that_is_bound_to_one(
 
 
 @pytest.mark.parametrize("person", ["member", "viewer", "admin", "owner"])
-def test_a_client_bound_to_an_account_opens_it_for_nobody_else(
+def test_a_client_bound_to_an_account_gives_no_other_person_access(
     cast: Cast, provider: IdentityProvider, oidc: Server, person: str
 ) -> None:
     elsewhere = Agent(provider, oidc, account=cast.other_account)
@@ -231,7 +231,7 @@ def test_deleting_the_provider_ends_its_tokens(cast: Cast, agent: Agent) -> None
     assert show(agent, "member")[0] == "invalid_client"
 
 
-def test_neither_provider_signs_for_the_clients_of_the_other(cast: Cast, agent: Agent, oidc: Server) -> None:
+def test_no_provider_signs_for_the_clients_of_another(cast: Cast, agent: Agent, oidc: Server) -> None:
     """The same issuer as provider of the service and of an account: a person linked to one is none of the other."""
     own = Agent(add_oidc(cast.account, oidc, "example.com"), oidc)
 

@@ -112,7 +112,7 @@ def test_a_provider_of_saml_comes_by_its_metadata(operator_client: Client, saml:
         (NEW_SAML, {"metadata": "<a/>"}, "The metadata"),
     ],
 )
-def test_what_is_wrong_is_said_at_its_field_and_nothing_is_kept(
+def test_an_error_is_shown_at_its_field_and_nothing_is_kept(
     operator_client: Client, oidc: Server, url: str, changes: dict[str, str], error: str
 ) -> None:
     add_oidc(None, oidc, name="Taken")

@@ -113,7 +113,7 @@ def test_a_prompt_is_noted_too(cast: Cast, toys: McpClient) -> None:
     assert call.answer_bytes == len(text["messages"][0]["content"]["text"])
 
 
-def test_what_is_no_call_is_not_noted(cast: Cast, toys: McpClient) -> None:
+def test_other_requests_than_calls_are_not_recorded(cast: Cast, toys: McpClient) -> None:
     toys.result("tools/list")
     toys.request("ping", revision="2025-11-25")
     McpClient(None, toys.send).http(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}')

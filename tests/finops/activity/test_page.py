@@ -51,7 +51,7 @@ def newest_id(cast: Cast) -> int:
         return AssistantCall.objects.latest("pk").pk
 
 
-def test_an_account_that_was_asked_nothing_is_led_to_connecting_an_assistant(
+def test_an_account_without_calls_sees_how_to_connect_an_assistant(
     cast: Cast, client_for: ClientFor
 ) -> None:
     page = get_html(client_for(cast.viewer))

@@ -133,7 +133,7 @@ def test_the_thread_writes_by_itself_and_again_after_it_was_idle(
     wait_until(lambda: call_store.names == ["first", "second"])
 
 
-def test_the_thread_goes_on_once_the_database_is_back(
+def test_the_thread_continues_once_the_database_is_back(
     recorder_thread: Recorder[CallRecord], call_store: CallStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder_module, "SECONDS_AWAY", 0.01)

@@ -46,7 +46,7 @@ SECRETS = OURS | OTHERS
 
 
 @pytest.mark.parametrize("name", sorted(SECRETS))
-def test_a_secret_is_hidden_wherever_it_stands(cast: Cast, name: str) -> None:
+def test_a_secret_is_hidden_everywhere(cast: Cast, name: str) -> None:
     secret = SECRETS[name]
     credential = credential_of(cast.account)
     store(
@@ -108,7 +108,7 @@ def test_a_field_that_is_named_as_a_secret_is_hidden(arguments: str, redacted_te
         '{"url":"https://example.com/a:b"}',
     ],
 )
-def test_what_only_resembles_a_secret_stays(text: str) -> None:
+def test_text_that_only_resembles_a_secret_is_kept(text: str) -> None:
     assert without_secrets(text) == text
 
 

@@ -38,7 +38,7 @@ def note_days(cast: Cast, *days: int) -> None:
         store([call_of(credential_of(account), days_ago=ago) for ago in days])
 
 
-def test_calls_are_kept_for_ninety_days_where_nobody_said_otherwise(cast: Cast) -> None:
+def test_calls_are_kept_for_ninety_days_by_default(cast: Cast) -> None:
     note_days(cast, 0, 89, 90, 91, 400)
 
     sweep()

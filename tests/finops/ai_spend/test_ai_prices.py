@@ -51,7 +51,7 @@ def test_an_own_price_counts_from_its_day_on_and_the_answer_says_so(acme: Accoun
     assert after.summary.endswith(", at own prices for 'claude-sonnet-4-5'.")
 
 
-def test_the_difference_is_told_against_own_prices(acme: Account) -> None:
+def test_the_difference_is_computed_against_own_prices(acme: Account) -> None:
     add_source(acme, [claude(DAYS[6], "2.40", "claude-sonnet-4-5", "uncached_input_tokens", "1000000")])
     add_usage(acme, [tokens(DAYS[6], 1_000_000, "claude-sonnet-4-5", "input")])
     at_list = ask(acme).estimates[0]
@@ -85,7 +85,7 @@ def test_a_model_that_no_list_has_gets_an_estimate(acme: Account) -> None:
         ("valid_from", date(1999, 1, 1)),
     ],
 )
-def test_what_is_no_price_is_refused_with_its_field(acme: Account, field: str, value: Any) -> None:
+def test_an_invalid_price_is_refused_with_its_field(acme: Account, field: str, value: Any) -> None:
     with pytest.raises(UserError) as error:
         enter(acme, **{field: value})
 

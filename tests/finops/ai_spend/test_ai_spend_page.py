@@ -31,7 +31,7 @@ def with_claude(cast: Cast) -> Account:
     return cast.account
 
 
-def test_billed_and_estimated_stand_beside_each_other(cast: Cast, with_claude: Account) -> None:
+def test_billed_and_estimated_are_next_to_each_other(cast: Cast, with_claude: Account) -> None:
     page = get_page(signed_in(cast.viewer), PAGE)
 
     assert "$27.00" in page

@@ -254,7 +254,7 @@ def test_a_form_that_cannot_be_says_why(
     assert not AlertSubscription.objects.exists()
 
 
-def test_what_another_account_has_is_refused_as_what_nobody_has(
+def test_objects_of_another_account_are_refused_like_objects_that_do_not_exist(
     acme: Account, cast: Cast, member: Client
 ) -> None:
     with account_scope(cast.other_account):
@@ -280,7 +280,7 @@ def test_what_another_account_has_is_refused_as_what_nobody_has(
     assert not AlertSubscription.objects.exists()
 
 
-def test_what_is_told_already_names_the_subscription(acme: Account, member: Client) -> None:
+def test_an_alert_that_exists_already_names_its_subscription(acme: Account, member: Client) -> None:
     subscription = subscribe(acme)
     form = {"channel": AlertChannel.objects.get().pk, "trigger": "digest", "frequency": "weekly"}
 
@@ -298,7 +298,7 @@ def test_a_team_that_was_not_watched_is_and_the_page_says_so(acme: Account, memb
     assert "Anomalies by team are now monitored" in page
 
 
-def test_a_budgets_page_says_who_is_told_and_offers_to_be(acme: Account, cast: Cast, member: Client) -> None:
+def test_a_budgets_page_lists_its_subscriptions_and_offers_one(acme: Account, cast: Cast, member: Client) -> None:
     budget = create_budget(acme, "Cloud")
     offered = f"{URL}subscriptions/new/?trigger=budget&amp;budget={budget.pk}"
     part = f"of-budget/{budget.pk}/"
@@ -317,7 +317,7 @@ def test_a_budgets_page_says_who_is_told_and_offers_to_be(acme: Account, cast: C
     assert f'<option value="{budget.pk}" selected>Cloud</option>' in prefilled
 
 
-def test_the_anomalies_page_offers_to_be_told(acme: Account, cast: Cast, member: Client) -> None:
+def test_the_anomalies_page_offers_a_subscription(acme: Account, cast: Cast, member: Client) -> None:
     link = f"{URL}subscriptions/new/?trigger=anomaly"
 
     assert link in member.get("/a/acme/anomalies/").content.decode()

@@ -51,7 +51,7 @@ def source(acme: Account) -> CostSource:
     return add_source(acme, bill())
 
 
-def test_an_anomaly_is_told_once_with_figures_and_a_link(acme: Account, source: CostSource) -> None:
+def test_an_anomaly_is_sent_once_with_figures_and_a_link(acme: Account, source: CostSource) -> None:
     subscribe_to_anomalies(acme, 100)
     store_lines(acme, source, spike_bill())
     detect_if_due(acme)
@@ -91,7 +91,7 @@ def test_it_is_named_by_its_root_cause_as_pages_name_it(acme: Account, source: C
     )
 
 
-def test_one_that_grows_is_not_told_again(acme: Account, source: CostSource) -> None:
+def test_an_anomaly_that_grows_is_not_sent_again(acme: Account, source: CostSource) -> None:
     subscribe_to_anomalies(acme, 100)
     store_lines(acme, source, spike_bill())
     assert detect_and_evaluate(acme) == ["'Compute': more"]
@@ -103,7 +103,7 @@ def test_one_that_grows_is_not_told_again(acme: Account, source: CostSource) -> 
     assert evaluate(acme) == []
 
 
-def test_one_below_the_impact_is_told_when_it_has_grown(acme: Account, source: CostSource) -> None:
+def test_an_anomaly_below_the_minimum_impact_is_sent_when_it_has_grown(acme: Account, source: CostSource) -> None:
     subscribe_to_anomalies(acme, 1000)
     store_lines(acme, source, spike_bill())
     assert detect_and_evaluate(acme) == []
@@ -113,7 +113,7 @@ def test_one_below_the_impact_is_told_when_it_has_grown(acme: Account, source: C
     assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
-def test_one_that_was_known_before_the_subscription_is_not_told(acme: Account, source: CostSource) -> None:
+def test_an_anomaly_known_before_the_subscription_is_not_sent(acme: Account, source: CostSource) -> None:
     store_lines(acme, source, spike_bill())
     detect_if_due(acme)
     subscribe_to_anomalies(acme, 100)
@@ -122,7 +122,7 @@ def test_one_that_was_known_before_the_subscription_is_not_told(acme: Account, s
     assert AlertFiring.objects.get().message == {}
 
 
-def test_one_that_was_known_and_too_small_is_told_when_it_has_grown(
+def test_a_small_known_anomaly_is_sent_when_it_has_grown(
     acme: Account, source: CostSource
 ) -> None:
     store_lines(acme, source, spike_bill())
@@ -133,7 +133,7 @@ def test_one_that_was_known_and_too_small_is_told_when_it_has_grown(
     assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
-def test_what_was_found_in_a_pause_is_not_told_after_it(acme: Account, source: CostSource) -> None:
+def test_anomalies_found_during_a_pause_are_not_sent_after_it(acme: Account, source: CostSource) -> None:
     subscription = subscribe_to_anomalies(acme, 100)
     services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
     store_lines(acme, source, spike_bill())
@@ -152,7 +152,7 @@ def test_an_impact_in_another_currency_does_not_count(acme: Account) -> None:
     assert detect_and_evaluate(acme) == []
 
 
-def test_without_an_impact_every_anomaly_of_any_currency_is_told(acme: Account) -> None:
+def test_without_a_minimum_impact_every_anomaly_of_any_currency_is_sent(acme: Account) -> None:
     source = add_source(acme, bill(currency="EUR"))
     subscribe_to_anomalies(acme)
     store_lines(acme, source, spike_bill(currency="EUR"))
@@ -160,7 +160,7 @@ def test_without_an_impact_every_anomaly_of_any_currency_is_told(acme: Account) 
     assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
-def test_a_drop_is_told_by_the_size_of_its_impact(acme: Account) -> None:
+def test_a_drop_is_alerted_by_the_size_of_its_impact(acme: Account) -> None:
     source = add_source(acme, bill())
     subscribe_to_anomalies(acme, 50)
     store_lines(acme, source, bill(lambda day: "1" if day >= SPIKE else weekday_cost(day)))
@@ -169,7 +169,7 @@ def test_a_drop_is_told_by_the_size_of_its_impact(acme: Account) -> None:
 
 
 @pytest.mark.parametrize("mark", [mark_expected_anomaly, resolve], ids=["expected", "resolved"])
-def test_one_that_somebody_dealt_with_is_not_told(acme: Account, source: CostSource, mark: Any) -> None:
+def test_an_anomaly_that_was_reviewed_is_not_sent(acme: Account, source: CostSource, mark: Any) -> None:
     subscribe_to_anomalies(acme, 100)
     store_lines(acme, source, spike_bill())
     detect_if_due(acme)
@@ -179,7 +179,7 @@ def test_one_that_somebody_dealt_with_is_not_told(acme: Account, source: CostSou
 
 
 @pytest.mark.parametrize(("days", "count"), [(3, 1), (4, 0)], ids=["three days ago", "four days ago"])
-def test_one_that_ended_more_than_three_days_before_the_data_does_is_not_told(
+def test_an_anomaly_that_ended_more_than_three_days_before_the_data_is_not_sent(
     acme: Account, source: CostSource, days: int, count: int
 ) -> None:
     subscribe_to_anomalies(acme, 100)
@@ -230,7 +230,7 @@ def import_bill(account: Account, source: CostSource, path: Path, lines: list[Li
     import_files(account=account, source=source, paths=[path], actor=ACTOR)
 
 
-def test_a_first_import_of_a_year_tells_nothing_old(acme: Account, tmp_path: Path) -> None:
+def test_a_first_import_of_a_year_sends_no_old_alerts(acme: Account, tmp_path: Path) -> None:
     subscribe_to_anomalies(acme)
     source = create_cost_source(account=acme, actor=ACTOR, name="AWS")
 
@@ -262,7 +262,7 @@ def test_months_that_are_imported_one_by_one_tell_nothing_of_long_ago(acme: Acco
     assert Anomaly.objects.get().last_day == december
 
 
-def test_an_import_with_a_new_anomaly_tells_it(acme: Account, tmp_path: Path) -> None:
+def test_an_import_with_a_new_anomaly_sends_an_alert(acme: Account, tmp_path: Path) -> None:
     source = create_cost_source(account=acme, actor=ACTOR, name="AWS")
     change_settle_days(source=source, settle_days=1, actor=ACTOR)
     import_bill(acme, source, tmp_path / "a.csv", bill())
@@ -276,7 +276,7 @@ def test_an_import_with_a_new_anomaly_tells_it(acme: Account, tmp_path: Path) ->
     assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
-def test_a_source_is_told_of_its_own_anomalies(acme: Account, source: CostSource) -> None:
+def test_a_source_gets_alerts_of_its_own_anomalies(acme: Account, source: CostSource) -> None:
     other = add_source(acme, bill(service="Network"), name="Other")
     subscribe_to_anomalies(acme, 100, scope="cost_source", cost_source="Other")
     store_lines(acme, source, spike_bill())
@@ -306,7 +306,7 @@ def of_squads(core: str = "0", edge: str = "0") -> list[Line]:
     ]
 
 
-def test_a_team_is_told_of_its_own_anomalies(acme: Account, teams: dict[str, Team]) -> None:
+def test_a_team_gets_alerts_of_its_own_anomalies(acme: Account, teams: dict[str, Team]) -> None:
     source = add_source(acme, of_squads())
     subscribe_to_anomalies(acme, 100, scope="team", team="Core")
     detect_if_due(acme)
@@ -318,7 +318,7 @@ def test_a_team_is_told_of_its_own_anomalies(acme: Account, teams: dict[str, Tea
     assert detect_and_evaluate(acme) == ["'Core': more"]
 
 
-def test_a_cost_tag_value_is_told_of_its_own_anomalies(acme: Account) -> None:
+def test_a_cost_tag_value_gets_alerts_of_its_own_anomalies(acme: Account) -> None:
     rules = [{"when": {"dimension": "tag:squad", "op": "in", "values": ["core"]}, "value": "Inner"}]
     CostTag.objects.create(account=acme, key="ring", rules=rules, default_value="Outer")
     source = add_source(acme, of_squads())
@@ -331,7 +331,7 @@ def test_a_cost_tag_value_is_told_of_its_own_anomalies(acme: Account) -> None:
     assert detect_and_evaluate(acme) == ["'Inner': more"]
 
 
-def test_the_whole_account_is_told_of_one_event_once(acme: Account, teams: dict[str, Team]) -> None:
+def test_one_event_is_sent_once_to_the_whole_account(acme: Account, teams: dict[str, Team]) -> None:
     """The team that is watched shows the same again; its own subscription has that."""
     source = add_source(acme, of_squads())
     subscribe_to_anomalies(acme, 100)
@@ -366,7 +366,7 @@ def test_two_services_of_one_resource_are_one_message_with_the_impact_of_both(
     assert message["url"].endswith(f"/anomalies/{incident.key}/")
 
 
-def test_what_only_another_dimension_shows_is_told_to_the_whole_account(
+def test_an_anomaly_of_another_dimension_is_sent_to_the_whole_account(
     acme: Account, teams: dict[str, Team]
 ) -> None:
     """One squad spends what the other saves, so the services show nothing."""
@@ -384,7 +384,7 @@ def test_what_only_another_dimension_shows_is_told_to_the_whole_account(
     assert not Anomaly.objects.filter(dimension="service", incident__state="open", gone_at=None).exists()
 
 
-def test_many_at_once_are_told_together_after_the_largest(acme: Account) -> None:
+def test_many_concurrent_alerts_are_sent_together_after_the_largest(acme: Account) -> None:
     def services_of(extra: int) -> list[Line]:
         return [
             line

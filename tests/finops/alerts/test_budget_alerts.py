@@ -38,7 +38,7 @@ def march_of(source: CostSource, amount: str | int) -> None:
     store_lines(source.account, source, daily_cost(MARCH, YESTERDAY, amount))
 
 
-def test_a_threshold_that_is_reached_is_told_once_with_figures_and_a_link(
+def test_a_threshold_that_is_reached_is_sent_once_with_figures_and_a_link(
     acme: Account, bill: CostSource
 ) -> None:
     budget = create_budget(acme, "Cloud", 230)
@@ -136,7 +136,7 @@ def test_another_amount_does_not_fire_the_same_threshold_of_the_period_again(
     assert evaluate(acme) == ["budget 'Cloud' is at 100%"]
 
 
-def test_the_next_period_fires_anew(acme: Account, bill: CostSource) -> None:
+def test_the_next_period_fires_again(acme: Account, bill: CostSource) -> None:
     create_budget(acme, "Cloud", 230)
     subscribe_to_budget(acme, "Cloud", 80)
     evaluate(acme)
@@ -153,7 +153,7 @@ def test_a_period_with_an_amount_of_its_own_is_measured_by_that(acme: Account, b
     assert evaluate(acme) == ["budget 'Cloud' is at 95%"]
 
 
-def test_a_forecast_is_told_before_the_cost_is_there(acme: Account, bill: CostSource) -> None:
+def test_a_forecast_is_alerted_before_the_cost_is_there(acme: Account, bill: CostSource) -> None:
     create_budget(acme, "Cloud", 300)
     subscribe_to_budget(acme, "Cloud", 100)
     subscribe_to_budget(acme, "Cloud", 90, 100, measure="forecast")
@@ -218,7 +218,7 @@ def test_an_account_without_cost_is_silent(acme: Account) -> None:
     assert evaluate(acme) == []
 
 
-def test_the_last_days_of_a_period_are_told_when_their_bill_comes_in_the_next(
+def test_the_last_days_of_a_period_are_sent_when_their_bill_arrives_in_the_next(
     acme: Account, bill: CostSource
 ) -> None:
     create_budget(acme, "Cloud", 310)
@@ -278,7 +278,7 @@ def test_a_period_that_is_over_is_not_called_ended_before_its_bill_is_whole(acme
     ],
     ids=["bill still coming in", "bill complete", "a month late"],
 )
-def test_a_period_that_is_over_is_told_of_while_it_is_news(
+def test_a_period_that_is_over_is_alerted_while_it_is_recent(
     acme: Account, through: date, today: date, count: int
 ) -> None:
     create_budget(acme, "Cloud", 310)
@@ -289,7 +289,7 @@ def test_a_period_that_is_over_is_told_of_while_it_is_news(
         assert len(evaluate(acme)) == count
 
 
-def test_a_subscription_is_not_told_of_the_period_before_it_was_made(acme: Account, bill: CostSource) -> None:
+def test_a_subscription_gets_no_alert_of_the_period_before_it_was_created(acme: Account, bill: CostSource) -> None:
     store_lines(acme, bill, daily_cost(MARCH, date(2026, 3, 31), 10))
     with at(date(2026, 4, 1)):
         create_budget(acme, "Cloud", 100)
@@ -298,7 +298,7 @@ def test_a_subscription_is_not_told_of_the_period_before_it_was_made(acme: Accou
         assert evaluate(acme) == []
 
 
-def test_a_year_that_is_over_is_told_of_too(acme: Account) -> None:
+def test_a_year_that_is_over_is_alerted_too(acme: Account) -> None:
     create_budget(acme, "Year", 3650, period="yearly")
     subscribe_to_budget(acme, "Year", 100)
     add_source(acme, daily_cost(date(2026, 1, 1), date(2026, 12, 31), 10))
@@ -307,7 +307,7 @@ def test_a_year_that_is_over_is_told_of_too(acme: Account) -> None:
         assert evaluate(acme) == ["budget 'Year' ended on Dec 31, 2026 at 100%"]
 
 
-def test_a_first_import_of_a_year_tells_of_the_current_period_alone(acme: Account) -> None:
+def test_a_first_import_of_a_year_alerts_for_the_current_period_only(acme: Account) -> None:
     create_budget(acme, "Cloud", 100)
     subscribe_to_budget(acme, "Cloud", 80, 100)
 
@@ -327,7 +327,7 @@ def test_a_paused_subscription_is_silent_until_it_is_resumed(acme: Account, bill
     assert evaluate(acme) == ["budget 'Cloud' is at 190%"]
 
 
-def test_a_budget_of_one_source_is_told_of_its_own_cost(acme: Account, bill: CostSource) -> None:
+def test_a_budget_of_one_source_counts_its_own_cost(acme: Account, bill: CostSource) -> None:
     add_source(acme, [cost(YESTERDAY, 500)], name="Other")
     create_budget(acme, "Bill", 230, scope=source_scope("Bill"))
     subscribe_to_budget(acme, "Bill", 80, 100)

@@ -89,7 +89,7 @@ def test_where_nothing_goes_nothing_is_said(acme: Account, cast: Cast) -> None:
     assert "Also deletes" not in signed_in(cast.member).get(f"/a/acme/budgets/{row.pk}/").content.decode()
 
 
-def test_of_many_some_are_named_for_one_query(acme: Account) -> None:
+def test_many_names_are_shortened_for_one_query(acme: Account) -> None:
     row = create_budget(acme, "Cloud")
     for percent in range(1, 9):
         subscribe_to_budget(acme, "Cloud", percent)
@@ -169,7 +169,7 @@ def test_a_changed_budget_is_evaluated_at_once(
     assert title.startswith("budget 'Cloud' is at ")
 
 
-def test_another_name_alone_and_a_budget_that_nobody_hears_of_ask_for_nothing(
+def test_renaming_a_budget_or_changing_one_without_subscriptions_starts_no_evaluation(
     acme: Account, budget_below_threshold: Budget, task_arguments: list[list[int]], django_capture_on_commit_callbacks: Any
 ) -> None:
     other = create_budget(acme, "Other", 100)

@@ -72,7 +72,7 @@ def test_a_message_arrives_with_its_figures_and_link(acme: Account, receiver: Re
     ],
     ids=["500", "503", "408", "409", "425", "dropped", "no HTTP"],
 )
-def test_what_may_pass_is_tried_again_until_it_arrives(
+def test_a_temporary_failure_is_retried_until_delivery(
     acme: Account, receiver: Receiver, behave: Behaviour
 ) -> None:
     receiver.behave = behave
@@ -122,7 +122,7 @@ def test_back_off_grows_and_after_seven_attempts_it_is_given_up(acme: Account, r
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 410, 413, 422])
-def test_what_another_time_would_not_mend_is_final(acme: Account, receiver: Receiver, status: int) -> None:
+def test_a_failure_that_a_retry_cannot_fix_is_final(acme: Account, receiver: Receiver, status: int) -> None:
     receiver.answer(status, "invalid_payload")
     row = deliver(create_channel_to(acme, receiver))
 
@@ -165,7 +165,7 @@ def test_a_redirect_to_a_private_address_is_not_followed(
         ("Mon, 99 Foo 2026", timedelta(seconds=30)),
     ],
 )
-def test_retry_after_is_heeded(acme: Account, receiver: Receiver, retry_after: str, least: timedelta) -> None:
+def test_retry_after_is_respected(acme: Account, receiver: Receiver, retry_after: str, least: timedelta) -> None:
     receiver.answer(429, "slow down", Retry_After=retry_after)
     row = deliver(create_channel_to(acme, receiver))
 
@@ -228,7 +228,7 @@ def test_dns_that_turns_to_a_private_address_after_the_channel_was_saved_is_refu
     assert "is in a private or reserved network. Enter a public address." in attempt_answers(row)[0][1]
 
 
-def test_of_each_channel_one_is_tried_at_a_time_so_none_holds_up_another(
+def test_one_delivery_of_a_channel_is_tried_at_a_time_and_delays_no_other_channel(
     acme: Account, receiver: Receiver
 ) -> None:
     slow, quick = (
@@ -240,7 +240,7 @@ def test_of_each_channel_one_is_tried_at_a_time_so_none_holds_up_another(
     assert services.send_due() == [(acme.pk, rows[0].pk), (acme.pk, rows[2].pk)]
 
 
-def test_a_worker_is_told_on_commit_and_once_for_a_channel_that_waits(
+def test_a_task_is_queued_on_commit_once_for_each_waiting_channel(
     acme: Account, receiver: Receiver, task_arguments: list[Any], django_capture_on_commit_callbacks: Any
 ) -> None:
     channel = create_channel_to(acme, receiver)
@@ -346,7 +346,7 @@ def test_the_test_button_is_for_a_person_not_for_a_flood(acme: Account, receiver
     assert len(receiver.requests) == 10
 
 
-def test_a_key_that_is_gone_fails_the_delivery_with_what_to_do(
+def test_a_key_that_is_gone_fails_the_delivery_with_instructions(
     acme: Account, receiver: Receiver, settings: Settings
 ) -> None:
     row = deliver(create_channel_to(acme, receiver))

@@ -93,7 +93,7 @@ def test_a_digest_names_first_what_has_no_exchange_rate(acme: Account) -> None:
 
 
 @pytest.mark.django_db
-def test_a_digest_tells_total_change_movers_budgets_anomalies_and_savings(acme: Account) -> None:
+def test_a_digest_has_total_change_movers_budgets_anomalies_and_savings(acme: Account) -> None:
     create_budget(acme, "Cloud", 300)
     create_budget(acme, "Roomy", 10_000)
     subscribe(acme)
@@ -182,7 +182,7 @@ def test_a_late_digest_names_the_compared_days_and_the_charge_categories_left_ou
 
 
 @pytest.mark.django_db
-def test_it_waits_for_the_look_for_anomalies_too(acme: Account) -> None:
+def test_a_digest_waits_for_the_detection_of_anomalies(acme: Account) -> None:
     subscribe(acme)
     add_spend(acme, SUNDAY)
 
@@ -212,7 +212,7 @@ def test_a_monthly_digest_is_of_the_month(acme: Account) -> None:
 
 
 @pytest.mark.django_db
-def test_amounts_of_two_currencies_stay_apart(acme: Account) -> None:
+def test_amounts_of_two_currencies_stay_separate(acme: Account) -> None:
     subscribe(acme)
     add_spend(acme, SUNDAY)
     add_source(acme, daily_cost(JANUARY, SUNDAY, 3, currency="EUR", service="Mail"), name="Euros")

@@ -66,7 +66,7 @@ def counts(account: Account) -> tuple[int, int]:
 
 
 @COMMITTED
-def test_of_two_workers_at_once_the_second_waits_and_finds_it_done(account_over_budget: Account) -> None:
+def test_the_second_of_two_concurrent_workers_waits_and_finds_the_work_done(account_over_budget: Account) -> None:
     with threads(1) as call:
         with transaction.atomic():
             first = at_noon(services.evaluate, account_over_budget)
@@ -78,7 +78,7 @@ def test_of_two_workers_at_once_the_second_waits_and_finds_it_done(account_over_
 
 
 @COMMITTED
-def test_of_many_workers_at_once_one_tells(account_over_budget: Account) -> None:
+def test_one_of_many_concurrent_workers_sends_the_alert(account_over_budget: Account) -> None:
     with threads(4) as call:
         futures = [call(at_noon, services.evaluate, account_over_budget) for _ in range(8)]
         sent_counts = [len(each.result()) for each in futures]
@@ -108,7 +108,7 @@ def test_a_worker_that_is_killed_between_firing_and_delivery_has_done_neither(ac
 
 
 @COMMITTED
-def test_a_subscription_that_is_paused_meanwhile_is_not_told(account_over_budget: Account) -> None:
+def test_a_subscription_paused_during_the_evaluation_is_not_notified(account_over_budget: Account) -> None:
     with account_scope(account_over_budget):
         subscription = AlertSubscription.objects.get()
     with threads(1) as call:
@@ -246,7 +246,7 @@ def test_an_account_is_due_after_each_change_and_every_hour(acme: Account) -> No
 
 
 @ONE
-def test_cost_of_another_account_makes_nobody_due(acme: Account, cast: Cast) -> None:
+def test_cost_of_another_account_makes_no_account_due(acme: Account, cast: Cast) -> None:
     subscribe(acme)
     is_due(acme)
     with account_scope(cast.other_account):
@@ -257,7 +257,7 @@ def test_cost_of_another_account_makes_nobody_due(acme: Account, cast: Cast) -> 
 
 
 @ONE
-def test_what_the_lake_could_not_say_is_asked_again_ten_minutes_later(
+def test_a_failed_lake_query_is_retried_ten_minutes_later(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Anomalies need no lake: they are told meanwhile."""

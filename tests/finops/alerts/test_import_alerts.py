@@ -36,7 +36,7 @@ def upload_bill(source: CostSource, cost: str) -> CostImport:
     return job
 
 
-def test_an_import_that_waits_is_told_once_with_its_sums(acme: Account, bills: CostSource) -> None:
+def test_an_import_that_waits_is_sent_once_with_its_sums(acme: Account, bills: CostSource) -> None:
     subscribe(acme, "import")
     assert evaluate_if_due(acme)
     assert due_accounts() == []
@@ -52,7 +52,7 @@ def test_an_import_that_waits_is_told_once_with_its_sums(acme: Account, bills: C
     assert evaluate(acme) == []
 
 
-def test_a_sync_that_goes_on_is_told(acme: Account, bills: CostSource, tmp_path: Path) -> None:
+def test_a_sync_in_progress_is_shown(acme: Account, bills: CostSource, tmp_path: Path) -> None:
     def import_february(cost: str) -> None:
         path = tmp_path / "march.csv"
         path.write_text(bill(month_of("2026-02", cost)))
@@ -79,7 +79,7 @@ def test_the_list_of_deliveries_is_searched_sorted_and_exported(
         assert "an import into 'Bills' needs review" in html.unescape(b"".join(answer).decode()), query
 
 
-def test_it_is_subscribed_to_on_the_page(cast: Cast, acme: Account) -> None:
+def test_an_import_alert_is_created_on_the_page(cast: Cast, acme: Account) -> None:
     row = subscribe(acme, "import")
     client = signed_in(cast.member)
     form = client.get("/a/acme/alerts/subscriptions/new/?trigger=import")

@@ -162,7 +162,7 @@ def test_a_monthly_report_of_the_month_to_date_is_of_the_month_that_is_over(acme
     assert "Mar 1 – 31" in delivery.message["summary"]
 
 
-def test_currencies_stay_apart_and_the_report_says_so(acme: Account) -> None:
+def test_currencies_stay_separate_and_the_report_says_so(acme: Account) -> None:
     subscribe(acme, "view_report", saved_view=save_view(acme, filters=[]).name, frequency="weekly")
     add_spend(acme, SUNDAY)
     add_source(acme, daily_cost(JANUARY, SUNDAY, 3, currency="EUR", service="Mail"), name="Euros")

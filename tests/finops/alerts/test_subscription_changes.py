@@ -64,7 +64,7 @@ def at_85(acme: Account) -> AlertSubscription:
 
 
 @ONE
-def test_a_threshold_that_was_told_is_not_told_again(acme: Account, at_85: AlertSubscription) -> None:
+def test_a_threshold_that_was_sent_is_not_sent_again(acme: Account, at_85: AlertSubscription) -> None:
     change(at_85, thresholds=[100])
     assert evaluate(acme) == []
     change(at_85, thresholds=[80, 120])
@@ -72,7 +72,7 @@ def test_a_threshold_that_was_told_is_not_told_again(acme: Account, at_85: Alert
 
 
 @ONE
-def test_a_new_threshold_that_is_reached_is_told_once_to_the_channel_of_now(
+def test_a_new_threshold_that_is_reached_is_sent_once_to_the_current_channel(
     acme: Account, at_85: AlertSubscription
 ) -> None:
     chat = create_channel(acme, "Chat")
@@ -98,7 +98,7 @@ def test_by_the_forecast_what_the_cost_has_reached_is_no_news(
 
 
 @ONE
-def test_that_the_cost_reaches_what_the_forecast_did_is_told(acme: Account) -> None:
+def test_cost_that_reaches_the_forecast_is_alerted(acme: Account) -> None:
     source = add_source(acme, daily_cost(date(2026, 2, 1), YESTERDAY, 4))
     create_budget(acme, "Cloud", 100)
     row = subscribe_to_budget(acme, "Cloud", 100, measure="forecast")
@@ -160,7 +160,7 @@ def test_a_lower_impact_sends_no_anomaly_that_is_known_but_those_to_come(acme: A
 
 
 @ONE
-def test_an_anomaly_that_was_asked_for_and_not_told_yet_is_told_after_the_change(acme: Account) -> None:
+def test_an_anomaly_that_was_not_sent_yet_is_sent_after_the_change(acme: Account) -> None:
     source = add_source(acme, daily_cost(date(2025, 9, 1), YESTERDAY, 10))
     row = subscribe_to_anomalies(acme, 100)
     store_lines(acme, source, [*daily_cost(date(2026, 3, 1), date(2026, 3, 18), 10), cost(YESTERDAY, 999)])
@@ -280,7 +280,7 @@ def test_the_audit_log_has_both_settings(acme: Account) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_who_change_it_at_once_the_later_wins() -> None:
+def test_the_later_of_two_concurrent_changes_wins() -> None:
     account = make_cast().account
     with account_scope(account), clock.frozen(NOON):
         create_channel(account)
@@ -305,7 +305,7 @@ def test_of_two_who_change_it_at_once_the_later_wins() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_that_is_changed_while_a_worker_looks_is_not_told_by_its_old_settings() -> None:
+def test_a_subscription_changed_during_an_evaluation_sends_nothing_by_its_old_settings() -> None:
     account = make_cast().account
     with account_scope(account), clock.frozen(NOON):
         create_channel(account)

@@ -43,7 +43,7 @@ def test_a_dimension_that_is_monitored_is_left_alone(acme: Account) -> None:
     assert anomaly_settings(acme).watches == ["cost_tag:Ring"]
 
 
-def test_beyond_five_monitored_dimensions_a_sixth_is_refused_with_what_to_do(acme: Account) -> None:
+def test_beyond_five_monitored_dimensions_a_sixth_is_refused_with_instructions(acme: Account) -> None:
     Team.objects.create(account=acme, name="Core")
     watches = ["region", "provider", "account", "product", "actor"]
     AnomalySettings.objects.create(account=acme, watches=watches)

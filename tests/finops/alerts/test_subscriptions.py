@@ -59,7 +59,7 @@ def test_thresholds_that_are_left_out_are_80_and_100(acme: Account) -> None:
 
 
 @ONE
-def test_what_is_of_anomalies_and_digests_is_said_in_words_too(acme: Account) -> None:
+def test_alerts_of_anomalies_and_digests_have_a_text_too(acme: Account) -> None:
     add_source(acme, [], name="AWS")
     subscribe_to_anomalies(acme, "99.50", scope="cost_source", cost_source="aws")
     subscribe_to_anomalies(acme)
@@ -196,7 +196,7 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
     ],
     ids=lambda value: "-".join(f"{each}" for each in value) if isinstance(value, dict) else "",
 )
-def test_what_cannot_be_is_refused_with_what_to_do(
+def test_an_impossible_value_is_refused_with_instructions(
     acme: Account, arguments: dict[str, Any], field: str, message: str
 ) -> None:
     create_budget(acme, "Cloud")
@@ -252,7 +252,7 @@ def test_the_same_again_names_the_subscription_that_is_there(acme: Account) -> N
 
 
 @ONE
-def test_a_threshold_that_is_told_already_is_not_told_twice(acme: Account) -> None:
+def test_a_threshold_that_was_sent_is_not_sent_twice(acme: Account) -> None:
     create_budget(acme, "Cloud")
     first = subscribe_to_budget(acme, "Cloud", 80)
 
@@ -267,7 +267,7 @@ def test_a_threshold_that_is_told_already_is_not_told_twice(acme: Account) -> No
 
 
 @ONE
-def test_anomalies_of_one_scope_are_told_to_a_channel_once(acme: Account) -> None:
+def test_anomalies_of_one_scope_are_sent_once_to_a_channel(acme: Account) -> None:
     CostTag.objects.create(account=acme, key="ring")
     first = subscribe_to_anomalies(acme, 100)
     services.pause_alert_subscription(subscription=first, actor=ACTOR)
@@ -314,7 +314,7 @@ def test_the_cap_is_two_hundred(settings: LazySettings) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> None:
+def test_one_of_two_concurrent_creates_at_the_limit_succeeds(settings: LazySettings) -> None:
     settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT = 1
     account = make_cast().account
     with account_scope(account):
@@ -330,7 +330,7 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_creates_of_the_same_at_once_the_second_names_the_first() -> None:
+def test_the_second_of_two_equal_concurrent_creates_names_the_first() -> None:
     account = make_cast().account
     with account_scope(account):
         create_channel(account)

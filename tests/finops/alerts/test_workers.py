@@ -58,7 +58,7 @@ def worker(row: AlertDelivery) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def test_of_many_workers_one_sends_a_delivery(cast: Cast, receiver: Receiver) -> None:
+def test_one_of_many_workers_sends_a_delivery(cast: Cast, receiver: Receiver) -> None:
     with account_scope(cast.account):
         rows = [deliver(create_channel_to(cast.account, receiver, name=f"C{number}")) for number in range(3)]
 
@@ -99,7 +99,7 @@ def test_a_worker_killed_while_it_sends_is_followed_by_another_with_the_same_id(
     assert attempt_answers(row) == [(None, "The server stopped while sending."), (200, "ok")]
 
 
-def test_of_two_people_who_take_one_name_at_once_one_gets_it(cast: Cast) -> None:
+def test_one_of_two_people_who_use_a_name_at_once_gets_it(cast: Cast) -> None:
     def create() -> bool:
         try:
             create_mail_channel(cast.account, "a@example.com", name="On call")

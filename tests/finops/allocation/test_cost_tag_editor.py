@@ -176,7 +176,7 @@ def test_the_key_of_a_saved_cost_tag_stays(cast: Cast, environment_tag: CostTag)
     assert CostTag.objects.get().version == 2
 
 
-def test_the_editor_asks_as_little_for_fifty_rules_as_for_one(cast: Cast, environment_tag: CostTag) -> None:
+def test_the_editor_needs_as_few_queries_for_fifty_rules_as_for_one(cast: Cast, environment_tag: CostTag) -> None:
     many = [{"when": {**PROD, "values": [f"v{number}"]}, "value": f"{number}"} for number in range(50)]
     client = signed_in(cast.member)
 

@@ -84,7 +84,7 @@ def test_what_has_only_the_default_value_is_untagged_in_coverage(cast: Cast, pay
     assert '"values": ["Shared"]' in answer.hint
 
 
-def test_who_saves_over_an_unseen_change_is_told_by_whom(cast: Cast, payer: Account) -> None:
+def test_saving_over_an_unseen_change_names_its_author(cast: Cast, payer: Account) -> None:
     tag = create_cost_tag(account=payer, actor=cast.actor, key="kind", rules=read_rules([PROD]))
     own_change: dict[str, Any] = {
         "cost_tag": tag,

@@ -191,7 +191,7 @@ anything = st.recursive(
 
 @QUICK
 @given(anything)
-def test_any_json_is_read_or_refused_in_words(document: Any) -> None:
+def test_any_json_is_read_or_refused_with_a_message(document: Any) -> None:
     for read in (read_rules, read_draft):
         assert problem_of(read, document).endswith(".")
 

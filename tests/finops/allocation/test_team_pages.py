@@ -133,7 +133,7 @@ def test_lists_sort_search_and_export_each_currency(cast: Cast, payer: Account) 
     assert "Payments,,180" in lines
 
 
-def test_an_account_without_key_or_team_is_told_what_to_do(cast: Cast) -> None:
+def test_an_account_without_key_or_team_sees_what_to_do(cast: Cast) -> None:
     page = read(signed_in(cast.owner), PAGE)
 
     assert "Set a team key" in page

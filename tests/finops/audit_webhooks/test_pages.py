@@ -78,7 +78,7 @@ def test_one_webhook_an_account(cast: Cast, admin: Client, receiver: Receiver) -
         ("create", {"url": "https://example.com/x", "since": "yesterday"}),
     ],
 )
-def test_what_is_wrong_stands_in_the_form(
+def test_an_error_is_shown_in_the_form(
     cast: Cast, admin: Client, settings: Any, action: str, form: dict[str, str]
 ) -> None:
     settings.ALERT_ALLOWED_NETWORKS = []

@@ -79,7 +79,7 @@ def test_sign_ins_are_in_it(cast: Cast, receiver: Receiver) -> None:
     assert "user.sign_in" in [event["action"] for event in events(receiver)]
 
 
-def test_it_begins_now_or_is_filled_from_a_moment(cast: Cast, receiver: Receiver) -> None:
+def test_a_webhook_starts_now_or_at_an_earlier_time(cast: Cast, receiver: Receiver) -> None:
     record(cast, "old")
     with account_scope(cast.account):
         AuditEntry.objects.filter(target="old").update(at=clock.now() - timedelta(days=40))
@@ -183,7 +183,7 @@ def test_an_entry_that_commits_after_a_newer_one_was_sent_arrives_too(cast: Cast
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_at_once_send_an_entry_once(cast: Cast, receiver: Receiver) -> None:
+def test_two_concurrent_workers_send_an_entry_once(cast: Cast, receiver: Receiver) -> None:
     webhook, _secret = create(cast, receiver)
     record(cast, *(str(number) for number in range(120)))
 
@@ -195,7 +195,7 @@ def test_two_workers_at_once_send_an_entry_once(cast: Cast, receiver: Receiver) 
     assert targets(receiver) == [str(number) for number in range(120)]
 
 
-def test_it_is_paused_after_three_days_with_a_notice_and_goes_on_when_resumed(
+def test_a_webhook_is_paused_after_three_days_with_a_notice_and_can_be_resumed(
     cast: Cast, receiver: Receiver
 ) -> None:
     webhook, _secret = create(cast, receiver)

@@ -33,7 +33,7 @@ def test_a_lake_as_it_should_be_is_sound(company: LiveServer) -> None:
     )
 
 
-def test_what_is_wrong_is_named_and_repaired_from_a_backup(company: LiveServer, tmp_path: Path) -> None:
+def test_an_error_is_named_and_repaired_from_a_backup(company: LiveServer, tmp_path: Path) -> None:
     run(company, "backup", str(tmp_path))
     before = company.run(f"{HERE}:cost")
     paths = company.run(f"{HERE}:lake_paths")

@@ -58,7 +58,7 @@ def test_at_the_cap_a_retried_create_still_names_what_exists(acme: Account, sett
 
 
 @pytest.mark.django_db
-def test_the_cap_is_fifty_and_a_deleted_budget_makes_room(acme: Account) -> None:
+def test_the_limit_is_fifty_and_a_deleted_budget_frees_a_place(acme: Account) -> None:
     budgets = [create_budget(acme, f"Budget {number}") for number in range(50)]
 
     with pytest.raises(UserError, match="50 budgets; the maximum is 50"):
@@ -77,7 +77,7 @@ def test_another_accounts_budgets_do_not_count_and_their_names_are_free(acme: Ac
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> None:
+def test_one_of_two_concurrent_creates_at_the_limit_succeeds(settings: LazySettings) -> None:
     """The second waits for the first, and counts what that one made."""
     settings.BUDGETS_PER_ACCOUNT = 3
     account = make_cast().account
@@ -97,7 +97,7 @@ def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> N
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_creates_at_once_as_many_win_as_there_are_places(settings: LazySettings) -> None:
+def test_concurrent_creates_succeed_up_to_the_limit(settings: LazySettings) -> None:
     settings.BUDGETS_PER_ACCOUNT = 5
     account = make_cast().account
 
@@ -110,7 +110,7 @@ def test_of_many_creates_at_once_as_many_win_as_there_are_places(settings: LazyS
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_creates_of_one_name_at_once_the_second_names_the_first() -> None:
+def test_the_second_of_two_concurrent_creates_of_one_name_names_the_first() -> None:
     account = make_cast().account
 
     with threads(1) as call:

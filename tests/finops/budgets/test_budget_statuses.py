@@ -123,7 +123,7 @@ def test_a_period_that_data_has_not_reached_is_unknown_not_zero(acme: Account) -
     assert (status.forecast, status.status) == (Decimal(310), "warning")
 
 
-def test_earlier_periods_are_told_with_what_they_spent(acme: Account) -> None:
+def test_earlier_periods_are_listed_with_their_spend(acme: Account) -> None:
     add_source(acme, daily_cost(date(2026, 1, 1), YESTERDAY, 10))
     create_budget(acme, "Everything", 300, amounts={date(2026, 1, 1): Decimal(400)})
 

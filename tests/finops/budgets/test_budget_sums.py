@@ -206,7 +206,7 @@ def test_the_cost_view_decides_what_counts(account: Account) -> None:
         assert figures.status.spent == expected, figures.budget.name
 
 
-def test_a_day_of_the_past_knows_no_later_line(account: Account) -> None:
+def test_a_query_of_a_past_day_uses_no_later_line(account: Account) -> None:
     rows, day = raw_lines(account), date(2026, 3, 9)
 
     for figures in budget_figures(account, budgets_of(account), day=day):

@@ -51,7 +51,7 @@ def create_three_budgets(account: Account) -> list[Budget]:
     ]
 
 
-def test_the_list_says_of_each_budget_where_it_stands_the_worst_first(cast: Cast, payer: Account) -> None:
+def test_the_list_shows_the_status_of_each_budget_the_worst_first(cast: Cast, payer: Account) -> None:
     create_three_budgets(payer)
 
     page = get_page(signed_in(cast.viewer), PAGE)
@@ -64,7 +64,7 @@ def test_the_list_says_of_each_budget_where_it_stands_the_worst_first(cast: Cast
     assert "3 of 50 budgets" in page
 
 
-def test_the_list_narrows_by_status_scope_and_words_and_exports_what_it_shows(
+def test_the_list_filters_by_status_scope_and_words_and_exports_what_it_shows(
     cast: Cast, payer: Account
 ) -> None:
     create_three_budgets(payer)

@@ -265,7 +265,7 @@ def test_a_fee_of_every_month_that_is_expected_already_counts_once() -> None:
     assert projection.total.mean == 30_000 + 900
 
 
-def test_anomalies_say_in_which_days_of_which_source_nobody_looked(bills: Bills) -> None:
+def test_anomalies_name_the_days_of_a_source_without_detection(bills: Bills) -> None:
     bills.bring("AWS", usage(three_services({}), BEGIN, NEWEST), on=TODAY)
     bills.bring("Slow SaaS", usage({"Seats": weekly(300)}, BEGIN, date(2026, 11, 14)), on=TODAY)
     bills.source("AWS", settle_days=1)

@@ -72,7 +72,7 @@ def test_any_body_is_answered(create_client: EventClient) -> None:
 
 
 @pytest.mark.slow
-def test_of_any_batch_each_event_is_counted_once(create_client: EventClient) -> None:
+def test_each_event_of_any_batch_is_counted_once(create_client: EventClient) -> None:
     @with_examples(0.4)
     @given(events=batches)
     def any_batch(events: list[Any]) -> None:

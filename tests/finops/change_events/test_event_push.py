@@ -109,7 +109,7 @@ def test_a_wrong_field_is_named_and_the_others_are_stored(
     assert [row.title for row in stored_events()] == ["before", "after"]
 
 
-def test_what_is_no_event_at_all_is_rejected_alone(event_client: EventClient) -> None:
+def test_an_invalid_event_is_rejected_alone(event_client: EventClient) -> None:
     answer = event_client.push("x", [], 1, None, event())
 
     assert reasons(answer, submitted=5) == dict.fromkeys(range(4), "event must be an object")
@@ -134,7 +134,7 @@ def test_a_body_without_events_is_refused_as_a_whole(event_client: EventClient, 
     assert stored_events() == []
 
 
-def test_the_limits_and_statuses_are_those_of_the_usage_door(cast: Cast, event_client: EventClient) -> None:
+def test_the_limits_and_statuses_equal_those_of_the_usage_endpoint(cast: Cast, event_client: EventClient) -> None:
     small = json.dumps({"events": [event()]}).encode()
     statuses = {
         200: event_client.send(gzip.compress(small), content_encoding="gzip"),

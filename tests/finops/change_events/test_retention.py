@@ -64,6 +64,6 @@ def test_an_admin_sets_it_and_the_audit_log_has_both(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("days", [399, 3_651])
-def test_it_is_400_to_3650_days(cast: Cast, days: int) -> None:
+def test_the_retention_is_400_to_3650_days(cast: Cast, days: int) -> None:
     with pytest.raises(ValidationError, match="Keep change events for 400 to 3,650 days"):
         set_change_event_retention(account=cast.account, actor=cast.actor, days=days)

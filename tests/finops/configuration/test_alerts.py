@@ -55,7 +55,7 @@ def plan(account: Account, text: str, *, delete: bool = False) -> list[str]:
     ]
 
 
-def test_they_are_created_and_the_same_file_again_changes_nothing(account_with_alerts: Account, cast: Cast) -> None:
+def test_channels_and_subscriptions_are_created_and_the_same_file_again_changes_nothing(account_with_alerts: Account, cast: Cast) -> None:
     rows = AlertSubscription.objects.all()
     assert sorted(row.trigger for row in rows) == sorted(
         ["budget", "budget", "anomaly", "anomaly", "digest", "source", "view_change"]

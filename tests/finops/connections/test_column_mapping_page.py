@@ -175,7 +175,7 @@ def test_a_sum_of_columns_and_categories_of_the_file_are_mapped(cast: Cast, memb
     }
 
 
-def test_a_column_that_the_file_lacks_is_refused(member: Client) -> None:
+def test_a_column_missing_in_the_file_is_refused(member: Client) -> None:
     upload(member, BILL)
     values = form_values(member, BillingCurrency_at_value="EUR", BilledCost_at_column="Betrag")
     refusal = member.post(page_url(), values)

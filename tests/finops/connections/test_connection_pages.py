@@ -256,7 +256,7 @@ def test_a_sync_that_failed_says_why_and_leads_to_the_settings(cast: Cast) -> No
     assert "Connection settings" not in viewer
 
 
-def test_a_sync_that_runs_tells_how_far_it_is_and_asks_again_each_second(cast: Cast) -> None:
+def test_a_running_sync_shows_its_progress_every_second(cast: Cast) -> None:
     connection = connect(cast)
     sync = running(
         cast,

@@ -153,7 +153,7 @@ def test_each_field_has_a_title_and_fits_the_form(connector: Connector[Any]) -> 
     ConnectionForm(connector).as_p()
 
 
-def test_what_is_called_as_a_secret_is_one(connector: Connector[Any]) -> None:
+def test_a_field_named_like_a_secret_is_redacted(connector: Connector[Any]) -> None:
     public = set(public_fields(connector.Config)) - NO_SECRETS
 
     assert [name for name in public if SECRET_WORDS.search(name)] == []
@@ -167,7 +167,7 @@ def test_a_config_never_shows_its_secrets(connector: Connector[Any]) -> None:
         assert type(config).__name__ in text
 
 
-def test_a_fetch_can_be_handed_to_a_process_of_its_own(connector: Connector[Any]) -> None:
+def test_a_fetch_can_run_in_a_separate_process(connector: Connector[Any]) -> None:
     config = sample(connector)
 
     kind, same = pickle.loads(pickle.dumps((connector, config)))  # noqa: S301 our own

@@ -41,7 +41,7 @@ def test_a_key_that_fits_says_its_month(pattern: str, key: str, month: date | No
         ("a?b/*", "a/b/c"),
     ],
 )
-def test_a_key_that_does_not_fit_is_none(pattern: str, key: str) -> None:
+def test_a_key_of_another_form_is_refused(pattern: str, key: str) -> None:
     assert not FilePattern.parse(pattern).matches(key)
 
 
@@ -58,7 +58,7 @@ def test_a_snapshot_is_of_what_stands_before_its_day() -> None:
 
 
 @pytest.mark.parametrize("key", ["2026/13/a.csv", "2026/0/a.csv", "0000/01/a.csv"])
-def test_a_month_that_there_is_not_is_none(key: str) -> None:
+def test_a_path_with_an_impossible_month_has_no_month(key: str) -> None:
     assert FilePattern.parse("{year}/{month}/*.csv").month_of(key) is None
 
 
@@ -67,7 +67,7 @@ def test_a_month_that_there_is_not_is_none(key: str) -> None:
     ["", "/etc/*", "../*", "a/../*", "{year}/*", "{month}/*", "{year}/{month}/{yyyymm}", "{yyyymm}/{yyyymm}",
      "{day}/*", "{yyyymm}{hour}.csv", "{yyyymm}/{hour}/{day}.csv", "x" * 301],
 )  # fmt: skip
-def test_a_pattern_that_nobody_can_mean_says_what_to_write(pattern: str) -> None:
+def test_an_invalid_pattern_is_refused_at_its_field(pattern: str) -> None:
     with pytest.raises(UserError) as error:
         FilePattern.parse(pattern)
 

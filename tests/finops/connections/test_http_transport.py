@@ -79,7 +79,7 @@ def test_the_credential_goes_in_a_header_and_never_into_the_address(replay: Repl
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 529])
-def test_a_vendor_that_is_busy_or_broken_is_asked_again(
+def test_a_vendor_that_is_busy_or_broken_is_retried(
     replay: ReplayServer, sleeps: list[float], status: int
 ) -> None:
     answer(replay, Reply(status), Reply(status), GOOD)
@@ -115,7 +115,7 @@ def test_a_vendor_that_wants_a_long_pause_gets_it_from_the_schedule(
     assert (len(replay.requests), sleeps) == (1, [])
 
 
-def test_what_stays_broken_ends_after_six_attempts(replay: ReplayServer, sleeps: list[float]) -> None:
+def test_a_delivery_ends_after_six_failed_attempts(replay: ReplayServer, sleeps: list[float]) -> None:
     answer(replay, Reply(500))
     error = failure(replay)
     assert isinstance(error, SourceUnavailable)
@@ -138,13 +138,13 @@ def test_a_fetch_is_patient_a_listing_less_and_a_check_not_at_all(
 
 
 @pytest.mark.parametrize("half", [0.0, 0.5])
-def test_half_an_answer_is_asked_for_again(replay: ReplayServer, sleeps: list[float], half: float) -> None:
+def test_half_an_answer_is_requested_again(replay: ReplayServer, sleeps: list[float], half: float) -> None:
     answer(replay, Reply(body=GOOD.body, cut=half), Reply(body=GOOD.body[:9]), GOOD)
     assert get(replay).value
     assert len(replay.requests) == 3
 
 
-def test_half_a_compressed_answer_is_asked_for_again(replay: ReplayServer, sleeps: list[float]) -> None:
+def test_half_a_compressed_answer_is_requested_again(replay: ReplayServer, sleeps: list[float]) -> None:
     squeezed = GOOD.compressed()
     answer(replay, Reply(200, squeezed.body[:-6], squeezed.headers), squeezed)
     assert get(replay).value

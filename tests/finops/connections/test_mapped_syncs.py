@@ -87,7 +87,7 @@ def test_another_mapping_reads_every_month_again(cast: Cast, folder: Path) -> No
     assert total(cast.account) == Decimal("0.0175")
 
 
-def test_a_synced_file_that_lacks_a_mapped_column_fails_and_what_was_there_counts(
+def test_a_synced_file_without_a_mapped_column_fails_and_what_was_there_counts(
     cast: Cast, folder: Path
 ) -> None:
     (folder / "2026-05.csv").write_text(BILL)

@@ -296,7 +296,7 @@ def test_a_role_keeps_changes_and_loses_its_access_key(cast: Cast) -> None:
         ),
     ],
 )
-def test_an_error_of_several_settings_stands_beside_its_field(
+def test_an_error_of_several_settings_is_next_to_its_field(
     cast: Cast, connector: str, values: dict[str, str], field: str, text: str
 ) -> None:
     answer = signed_in(cast.member).post(

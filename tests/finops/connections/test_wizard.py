@@ -139,7 +139,7 @@ def test_an_external_id_of_another_account_is_replaced(cast: Cast) -> None:
         ({"interval_minutes": "1"}, "interval_minutes", "Select a valid choice"),
     ],
 )
-def test_what_is_wrong_stands_beside_its_field_and_nothing_is_stored(
+def test_an_error_is_shown_next_to_its_field_and_nothing_is_stored(
     cast: Cast, fields: dict[str, str], beside: str, text: str
 ) -> None:
     answer = signed_in(cast.member).post(NEW, {**FORM, **fields})

@@ -56,7 +56,7 @@ def test_only_what_is_proven_is_listed(pair: Pair) -> None:
     assert {each["name"] for each in answer.json()["tools"]} == set(reach.TOOLS)
 
 
-def test_rest_and_configuration_have_the_same_door(pair: Pair) -> None:
+def test_rest_and_configuration_have_the_same_access_check(pair: Pair) -> None:
     headers = {"authorization": f"Bearer {pair.limited_key}"}
     for method, path in (
         ("GET", "/api/v1/configuration"),

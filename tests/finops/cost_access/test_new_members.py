@@ -58,7 +58,7 @@ def test_who_signs_in_first_is_limited_and_members_of_before_are_not(cast: Cast,
     assert (entry.target, entry.detail["provider"]) == ("ann@example.com", scim.provider.name)
 
 
-def test_whom_scim_adds_is_limited_and_again_when_she_comes_back(cast: Cast, scim: Scim) -> None:
+def test_members_added_by_scim_are_limited_also_after_they_return(cast: Cast, scim: Scim) -> None:
     ann = scim.create_user("ann")
     limits = [limit_of(cast, "ann@example.com")]
     for active in (False, True):
@@ -110,7 +110,7 @@ def set_limit(cast: Cast, email: str, limit: CostAccessLimit | None) -> None:
     limit_member(membership=membership, limit=limit, actor=ACTOR)
 
 
-def test_who_comes_back_has_the_limit_of_before_with_or_without_one_of_the_provider(
+def test_a_returning_member_has_the_former_limit_with_or_without_one_of_the_provider(
     cast: Cast, limit: CostAccessLimit
 ) -> None:
     """Else a limited member whom the provider takes out and puts back sees all cost."""

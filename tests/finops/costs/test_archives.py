@@ -150,7 +150,7 @@ def lying(count: int) -> bytes:
     # An archive has the time that it was made at: two workers would name the same test differently.
     ids=["no end", "cut", "damaged", "hidden files", "encrypted", "LZMA", "many entries", "many entries said"],
 )  # fmt: skip
-def test_an_archive_beyond_the_limits_is_refused_with_what_to_do(
+def test_an_archive_beyond_the_limits_is_refused_with_instructions(
     tmp_path: Path, data: bytes, message: str
 ) -> None:
     with pytest.raises(FocusFileError, match=r"^bill\.zip ") as error:

@@ -31,7 +31,7 @@ def queue_bill(cast: Cast, source: CostSource, text: str = MAY_AND_JUNE) -> Cost
     return queue_import(cast, source, text.encode())
 
 
-def test_one_that_runs_stops_between_two_batches_and_what_was_there_counts(
+def test_a_running_import_stops_between_two_batches_and_what_was_there_counts(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     import_bill(cast, source, write_bill(tmp_path, MAY))
@@ -56,7 +56,7 @@ def test_one_that_runs_stops_between_two_batches_and_what_was_there_counts(
     assert (entry.target, entry.actor_label) == (f"{source.name}: focus.csv", cast.actor.label)
 
 
-def test_one_that_waits_ends_at_once_and_lets_the_next_go(
+def test_a_waiting_import_is_canceled_at_once_and_the_next_one_starts(
     cast: Cast, source: CostSource, django_capture_on_commit_callbacks: Any
 ) -> None:
     first, second = queue_bill(cast, source), queue_bill(cast, source, MAY)
@@ -71,7 +71,7 @@ def test_one_that_waits_ends_at_once_and_lets_the_next_go(
     assert total(cast.account) == Decimal("1.5")
 
 
-def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast, source: CostSource) -> None:
+def test_an_import_whose_worker_died_is_canceled_by_the_next(cast: Cast, source: CostSource) -> None:
     job = queue_bill(cast, source)
     CostImport.objects.filter(pk=job.pk).update(status="running", attempts=1)
     for _ in range(2):
@@ -85,7 +85,7 @@ def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast, source: CostS
         services.cancel_import(job=job, actor=cast.actor)
 
 
-def test_one_that_takes_longer_than_it_may_fails_with_what_to_do(
+def test_an_import_over_its_time_limit_fails_with_instructions(
     cast: Cast, source: CostSource, settings: Any
 ) -> None:
     settings.JOB_MAX_SECONDS = 0
@@ -126,7 +126,7 @@ def _source_of(account: Account, cast: Cast) -> CostSource:
         return services.create_cost_source(account=account, name="Theirs", actor=cast.actor)
 
 
-def test_its_page_offers_it_to_members_until_it_is_asked_for(cast: Cast, source: CostSource) -> None:
+def test_the_page_of_an_import_has_a_cancel_button_for_members(cast: Cast, source: CostSource) -> None:
     job = queue_bill(cast, source)
     CostImport.objects.filter(pk=job.pk).update(status="running", attempts=1)
     page = f"/a/{cast.account.slug}/connections/imports/{job.pk}/"

@@ -87,7 +87,7 @@ def test_a_provider_settles_as_it_documents(provider: str, settle_days: int) -> 
     assert documented_settle_days(provider) == settle_days
 
 
-def test_a_settle_time_is_learnt_of_days_that_grew_until_then() -> None:
+def test_a_settle_time_is_learned_of_days_that_grew_until_then() -> None:
     grew = [{1: 10.0, 2: 55.0, 3: 90.0, 4: 99.0, 8: 100.0} for _ in range(9)]
 
     assert learnt_settle_days(grew) == 4
@@ -120,7 +120,7 @@ def test_a_day_of_which_all_services_are_far_below_is_partial() -> None:
     assert not partial_days(by_service({}), NEWEST)
 
 
-def test_a_day_that_lacks_a_large_service_is_partial_until_it_was_seen_twice() -> None:
+def test_a_day_without_a_large_service_is_partial_until_it_was_seen_twice() -> None:
     costs = by_service({"Compute": {NEWEST: 0.0}})
 
     assert partial_days(costs, NEWEST) == {NEWEST}
@@ -177,7 +177,7 @@ def test_the_account_says_when_a_source_settles(bills: Bills) -> None:
     assert coverage_of(load_at(bills.account), "AWS").settle_from == "account"
 
 
-def test_a_settle_time_is_learnt_of_imports_day_by_day(bills: Bills) -> None:
+def test_a_settle_time_is_learned_of_imports_day_by_day(bills: Bills) -> None:
     """Days that are all there after two days, of a provider that says three."""
     for back in range(14, -1, -1):
         on = ago(back)
@@ -214,7 +214,7 @@ def test_a_purchase_dated_ahead_does_not_make_a_stale_source_look_current(bills:
     ],
     ids=["month-long support", "tax", "one-time fee", "credit"],
 )
-def test_what_is_no_daily_usage_does_not_advance_a_source(bills: Bills, late: dict[str, str]) -> None:
+def test_charges_other_than_daily_usage_do_not_advance_a_source(bills: Bills, late: dict[str, str]) -> None:
     through = date(2026, 11, 12)
     bills.bring("AWS", [*usage(three_services({}), BEGIN, through), late], on=TODAY)
 

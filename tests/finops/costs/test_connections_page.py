@@ -147,7 +147,7 @@ def test_a_bad_row_is_named_with_its_column(cast: Cast) -> None:
     assert "lots" in page
 
 
-def test_a_column_that_the_file_lacks_is_given_on_the_form(cast: Cast) -> None:
+def test_a_column_missing_in_the_file_is_given_on_the_form(cast: Cast) -> None:
     client = signed_in(cast.member)
     text = MAY.replace("BillingCurrency,", "").replace("USD,", "")
 

@@ -66,7 +66,7 @@ def test_product_is_the_service_until_the_account_names_a_key(acme: Account, cas
     assert groups(acme, "product") == {"shop": 1, "(untagged)": 2}
 
 
-def test_tag_keys_that_differ_in_case_stay_apart(acme: Account) -> None:
+def test_tag_keys_that_differ_in_case_stay_separate(acme: Account) -> None:
     add_source(acme, [cost(DAY, 1, tags={"env": "a"}), cost(DAY, 2, tags={"Env": "b"})])
 
     assert groups(acme, "tag:env") == {"a": 1, "(untagged)": 2}
@@ -104,7 +104,7 @@ def test_a_tag_key_that_no_line_has_is_said_with_the_nearest(acme: Account) -> N
         ("sub-account", "account"),
     ],
 )
-def test_names_are_read_kindly(acme: Account, dimension: str, expected_name: str) -> None:
+def test_names_are_read_leniently(acme: Account, dimension: str, expected_name: str) -> None:
     add_source(acme, [cost(DAY, 1, tags={"env": "x"})])
 
     answer = query_spend(acme, SpendQuery(period="month_to_date", group_by=[dimension]))

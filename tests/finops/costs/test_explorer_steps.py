@@ -42,7 +42,7 @@ def row_of(query: SpendQuery, values: list[str]) -> dict[str, str]:
 
 
 @given(QUESTIONS, st.data())
-def test_a_walk_of_drill_downs_ends_and_never_returns_or_doubles_a_filter(
+def test_a_chain_of_drill_downs_ends_and_never_repeats_a_filter(
     query: SpendQuery, data: st.DataObject
 ) -> None:
     urls = {url_of(query)}

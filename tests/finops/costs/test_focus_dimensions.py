@@ -136,7 +136,7 @@ def lines() -> list[dict[str, Any]]:
     ]
 
 
-def test_what_lacks_a_list_cost_is_said_with_what_it_costs(acme: Account) -> None:
+def test_lines_without_list_cost_are_reported_with_their_cost(acme: Account) -> None:
     add_source(acme, lines())
     answer = query_spend(acme, SpendQuery(period="month_to_date", measure="list_cost", group_by=["service"]))
     assert [(row.group["service"], row.amount) for row in answer.rows] == [("VM", Decimal(20))]
@@ -161,7 +161,7 @@ def test_what_lacks_a_list_cost_is_said_with_what_it_costs(acme: Account) -> Non
         ("amortized", "8.00 EUR amortized and 5.00 USD amortized"),
     ],
 )
-def test_what_lacks_a_list_cost_is_of_the_basis_that_was_asked_for(
+def test_lines_without_list_cost_use_the_requested_basis(
     acme: Account, basis: Any, expected: str
 ) -> None:
     paid = [

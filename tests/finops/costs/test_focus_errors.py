@@ -67,7 +67,7 @@ def archive() -> bytes:
         (parquet()[:-30], "begins like Parquet but its footer cannot be read"),
     ],
 )
-def test_what_is_no_focus_file_is_told_by_its_content(data: bytes, error_text: str) -> None:
+def test_a_file_other_than_focus_is_recognized_by_its_content(data: bytes, error_text: str) -> None:
     assert error_text in message(data)
 
 

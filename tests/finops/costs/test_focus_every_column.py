@@ -284,7 +284,7 @@ def test_providers_own_columns_are_kept_as_text_whatever_their_type() -> None:
     assert read.finding("unreadable").columns == {"x_Raw": 1}
 
 
-def test_own_columns_that_differ_in_case_stay_apart_and_one_there_twice_is_named() -> None:
+def test_own_columns_that_differ_in_case_stay_separate_and_one_there_twice_is_named() -> None:
     header = [*COLUMNS, "x_a", "x_A", "X_a"]
     row = row_of_all_columns(0)
     text = io.StringIO()

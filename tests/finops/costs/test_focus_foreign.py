@@ -43,7 +43,7 @@ def refusal(data: bytes, **defaults: str) -> str:
         (ORACLE, "an Oracle usage report", "“FOCUS Reports”"),
     ],
 )
-def test_bills_of_all_clouds_are_told_by_their_columns(header: str, what: str, way: str) -> None:
+def test_bills_of_all_clouds_are_recognized_by_their_columns(header: str, what: str, way: str) -> None:
     says = refusal(f"{header}\n{','.join('1' for _ in header.split(','))}\n".encode())
     assert f"{what}, not FOCUS" in says
     assert way in says

@@ -65,7 +65,7 @@ def test_the_number_format_of_a_file_is_that_of_all_its_numbers(amounts: list[st
     assert FocusRead(bill(*amounts, delimiter=",")).column("billed_cost") == [Decimal(each) for each in meant]
 
 
-def test_quantities_decide_and_are_read_alike() -> None:
+def test_quantities_decide_and_are_read_the_same_way() -> None:
     read = FocusRead(as_csv({**NO_OTHERS, "BilledCost": "12,345", "ConsumedQuantity": "0,5"}))
     assert (read.row["billed_cost"], read.row["consumed_quantity"]) == (Decimal("12.345"), Decimal("0.5"))
     report = read.report.files[0]

@@ -45,7 +45,7 @@ def test_numbers_keep_every_digit(number: str) -> None:
     assert FocusRead(data).column("billed_cost") == [Decimal(number).quantize(Decimal(1).scaleb(-18))]
 
 
-def test_an_array_and_gzip_are_read_alike() -> None:
+def test_an_array_and_gzip_are_read_the_same_way() -> None:
     rows = [row(BilledCost=1), row(BilledCost=2)]
     plain = json_lines(*rows)
     for data in (
@@ -96,12 +96,12 @@ def test_a_field_that_only_a_late_row_has_is_a_column() -> None:
         (b'{"a":' * 5_000, r"row 1 is not a JSON object"),
     ],
 )
-def test_what_is_wrong_is_named_by_row(data: bytes, expected_message: str) -> None:
+def test_an_error_is_named_by_row(data: bytes, expected_message: str) -> None:
     with pytest.raises(FocusFileError, match=expected_message):
         assert FocusRead(data).rows
 
 
-def test_an_array_of_more_than_64_mb_is_refused_with_what_to_do() -> None:
+def test_an_array_of_more_than_64_mb_is_refused_with_instructions() -> None:
     data = b"[" + b",".join([json.dumps({"a": "x" * 1_000_000}).encode()] * 70) + b"]"
     with pytest.raises(FocusFileError, match=r"one JSON array of more than 64 MB. Write each row"):
         FocusRead(data)

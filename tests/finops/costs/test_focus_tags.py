@@ -47,7 +47,7 @@ def test_what_are_no_tags_leaves_the_row_without_and_is_counted(raw: str) -> Non
     assert read.finding("tags_unreadable").rows == 1
 
 
-def test_keys_that_differ_only_in_case_stay_apart() -> None:
+def test_keys_that_differ_only_in_case_stay_separate() -> None:
     row = FocusRead(as_csv({"Tags": '{"env": "a", "Env": "b", "ENV": "c"}'})).row
     assert (row["tag:env"], row["tag:^env"], row["tag:^e^n^v"]) == ("a", "b", "c")
 

@@ -82,7 +82,7 @@ def test_amounts_as_people_write_them(written: str, meant: str, kinds: set[str])
     "written",
     ["0,5", "1.234,50", "1,23", "--1", "1 2", "five", "NaN", "inf", "0x10", "1e99999", "12%", "0,123.4"],
 )
-def test_what_is_no_amount_is_refused(written: str) -> None:
+def test_an_invalid_amount_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match=r"is not a number|too large"):
         parse_amount(written)
 
@@ -119,7 +119,7 @@ def test_days_as_files_write_them(written: str, day: date) -> None:
         "9999-01-01",
     ],
 )
-def test_what_is_no_day_is_refused(written: str) -> None:
+def test_an_invalid_day_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match=r"is not"):
         parse_day(written)
 
@@ -170,7 +170,7 @@ def test_a_charge_without_its_period_gets_the_billing_periods_first_day() -> Non
     )
 
 
-def test_what_focus_expects_and_a_row_lacks_is_counted() -> None:
+def test_missing_focus_values_of_rows_are_counted() -> None:
     read = FocusRead(as_csv({"ServiceName": "", "ListCost": ""}, {}))
     assert read.finding("empty_expected").columns == {"ServiceName": 1, "ListCost": 1}
 
@@ -232,7 +232,7 @@ def test_quotes_inside_plain_text_are_no_torn_end() -> None:
     assert FocusRead(data).row["charge_description"] == '5" disk'
 
 
-def test_currencies_and_months_are_summed_apart_in_the_report() -> None:
+def test_currencies_and_months_are_summed_separately_in_the_report() -> None:
     june = {"BillingPeriodStart": "2026-06-01T00:00:00Z"}
     report = FocusRead(as_csv({}, {"BillingCurrency": "EUR"}, {"BillingCurrency": "EUR"}, june)).report
     totals = {
@@ -266,7 +266,7 @@ def test_provider_and_usage_type_come_from_the_newest_column_with_a_value() -> N
         ({"InvoiceDetailId": "x"}, "1.4"),
     ],
 )
-def test_the_version_is_told_by_the_columns(columns: dict[str, str], version: str) -> None:
+def test_the_version_is_recognized_by_the_columns(columns: dict[str, str], version: str) -> None:
     assert FocusRead(as_csv(columns)).report.files[0].focus_version == version
 
 

@@ -48,7 +48,7 @@ def finish(job: CostImport) -> CostImport:
     return job
 
 
-def test_helpers_read_parts_in_children_and_nobody_reads_them_again(running: CostImport, cast: Cast) -> None:
+def test_helpers_read_parts_in_child_processes_and_each_part_is_read_once(running: CostImport, cast: Cast) -> None:
     assert import_parts.due_parts() == [(cast.account.pk, running.pk, 3)]
     for remaining in (2, 1, 0, 0):
         tasks.run_import_part(cast.account.pk, running.pk)
@@ -148,7 +148,7 @@ def test_a_part_that_is_done_after_the_import_ended_leaves_no_file(running: Cost
     assert list(storage().files(f"{cast.account.pk}/cost")) == []
 
 
-def test_parts_are_read_anew_where_files_mappings_or_time_have_changed(
+def test_parts_are_read_again_where_files_mappings_or_time_have_changed(
     running: CostImport, cast: Cast
 ) -> None:
     assert part_attempts.help_import(running.pk)
@@ -174,7 +174,7 @@ def test_beat_asks_for_help_with_what_runs(
     assert len(plan_of(running).open_parts) == 3
 
 
-def test_whoever_runs_an_import_is_killed_and_the_next_reads_what_was_not_done(
+def test_an_import_whose_process_is_killed_is_continued_by_the_next_worker(
     cast: Cast, source: CostSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IMPORT_PART_BYTES", "1")

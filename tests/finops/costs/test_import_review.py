@@ -79,7 +79,7 @@ def test_an_upload_that_shrinks_a_month_waits_and_changes_nothing(cast: Cast, so
         (month_of("2026-09", "0"), "falls by 100.0 %"),
     ],
 )
-def test_what_doubles_turns_changes_its_currency_or_becomes_nothing_waits(
+def test_an_import_that_doubles_reverses_or_empties_a_month_or_changes_its_currency_waits_for_review(
     lines: list[str], reason: str, cast: Cast, source: CostSource
 ) -> None:
     import_upload(cast, source, SEPTEMBER)
@@ -88,7 +88,7 @@ def test_what_doubles_turns_changes_its_currency_or_becomes_nothing_waits(
     assert re.search(reason, job.report["reviews"][0]["reason"])
 
 
-def test_a_month_that_goes_on_does_not_wait(cast: Cast, source: CostSource) -> None:
+def test_a_month_that_continues_does_not_wait(cast: Cast, source: CostSource) -> None:
     import_upload(cast, source, month_of("2026-09", days=5))
     assert import_upload(cast, source, month_of("2026-09", days=20)).status == "done"
     assert import_upload(cast, source, month_of("2026-09", "13.5", days=20)).status == "done"
@@ -168,14 +168,14 @@ def test_the_files_of_a_waiting_import_stay_for_a_month(cast: Cast, source: Cost
     assert job.status == "discarded"
 
 
-def test_a_sync_goes_on_and_warns(cast: Cast, source: CostSource, tmp_path: Path) -> None:
+def test_a_sync_continues_and_warns(cast: Cast, source: CostSource, tmp_path: Path) -> None:
     import_bill(cast, source, write_bill(tmp_path, bill(SEPTEMBER)))
     job = import_bill(cast, source, write_bill(tmp_path, bill(month_of("2026-09", "5"))))
     assert (job.status, job.origin, total(cast.account)) == ("done", "sync", Decimal(150))
     assert len(job.report["reviews"]) == 1
 
 
-def test_the_command_refuses_with_a_table_and_goes_on_when_told(
+def test_the_command_refuses_with_a_table_and_continues_on_request(
     cast: Cast, source: CostSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import_bill(cast, source, write_bill(tmp_path, bill(SEPTEMBER)))
@@ -190,7 +190,7 @@ def test_the_command_refuses_with_a_table_and_goes_on_when_told(
     assert total(cast.account) == Decimal(150)
 
 
-def test_the_command_adds_as_corrections_when_told(cast: Cast, source: CostSource, tmp_path: Path) -> None:
+def test_the_command_adds_corrections_on_request(cast: Cast, source: CostSource, tmp_path: Path) -> None:
     import_bill(cast, source, write_bill(tmp_path, bill(SEPTEMBER)))
     path = str(write_bill(tmp_path, bill(month_of("2026-09", "5", days=12), OCTOBER)))
     with pytest.raises(CommandError, match=r"12 lines of 2026-09 on 12 days; the source has 30"):
@@ -342,7 +342,7 @@ def test_the_same_content_again_in_its_source_changes_nothing(cast: Cast, source
     assert re.search(r"bill\.csv is unchanged from bill\.csv, imported on", job.report["notes"][0])
 
 
-def test_the_command_refuses_a_copy_and_takes_it_when_told(
+def test_the_command_refuses_a_copy_and_accepts_it_on_request(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     path = str(write_bill(tmp_path, bill(SEPTEMBER)))

@@ -94,5 +94,5 @@ def test_an_admin_chooses_when_imports_need_review(cast: Cast) -> None:
     ("person", "changed", "status"),
     [("member", {}, 403), ("viewer", {}, 403), ("admin", {"fall_percent": "0"}, 422)],
 )
-def test_what_may_not_be_is_refused(person: str, changed: dict[str, Any], status: int, cast: Cast) -> None:
+def test_invalid_settings_and_roles_are_refused(person: str, changed: dict[str, Any], status: int, cast: Cast) -> None:
     assert signed_in(cast.person(person)).post(SETTINGS, {**FORM, **changed}).status_code == status

@@ -104,7 +104,7 @@ def _is_done(job: CostImport) -> bool:
     return CostImport.objects.get(pk=job.pk).status == "done"
 
 
-def test_two_workers_at_once_do_an_import_once(cast: Cast, source: CostSource) -> None:
+def test_two_concurrent_workers_do_an_import_once(cast: Cast, source: CostSource) -> None:
     job = queue_bill(cast, source)
     done: list[bool] = []
 

@@ -47,7 +47,7 @@ def november(cast: Cast, source: CostSource) -> None:
     store(cast.account, rows, source_id=source.pk, month=date(2026, 10, 1))
 
 
-def test_an_account_without_cost_is_told_how_to_begin(cast: Cast) -> None:
+def test_an_account_without_cost_sees_how_to_begin(cast: Cast) -> None:
     with clock.frozen(NOVEMBER_20):
         member = signed_in(cast.member).get("/a/acme/").content.decode()
         viewer = signed_in(cast.viewer).get("/a/acme/").content.decode()

@@ -44,7 +44,7 @@ def test_the_link_of_an_own_view_is_one_that_others_may_open(cast: Cast) -> None
     assert 'data-copy-link="/a/acme/cost-explorer/?period=last_90_days&amp;' in page
 
 
-def test_a_shared_view_is_everyones_and_an_own_one_is_nobody_elses(cast: Cast) -> None:
+def test_a_shared_view_is_visible_to_all_and_a_private_one_to_its_owner(cast: Cast) -> None:
     shared, own = save(cast, "Ours", "shared"), save(cast, "Mine")
     viewer = signed_in(cast.viewer)
 

@@ -64,7 +64,7 @@ def test_an_overlap_goes_when_the_month_is_restated_or_the_source_deleted(
     assert import_notices(cast.account).overlaps == []
 
 
-def test_a_false_alarm_is_dismissed_until_another_month_is_alike(
+def test_a_false_alarm_is_dismissed_until_another_month_is_similar(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     other = other_source(cast)

@@ -78,7 +78,7 @@ def test_totals_and_rows_say_what_moved(acme: Account) -> None:
     assert "100.0 % more than the 19.00 USD before" in answer.summary
 
 
-def test_what_vanished_is_listed_not_hidden_in_other(acme: Account) -> None:
+def test_groups_that_ended_are_listed_and_not_in_other(acme: Account) -> None:
     small = [cost(date(2026, 3, 10), n, service=f"s{n}") for n in range(1, 9)]
     add_source(acme, [*small, cost(date(2026, 3, 19), 1), cost(date(2026, 2, 1), 1000, service="gone")])
 

@@ -41,7 +41,7 @@ questions = st.builds(
 
 @settings(deadline=None)
 @given(questions)
-def test_a_question_survives_the_way_through_a_url(query: SpendQuery) -> None:
+def test_a_question_is_unchanged_after_encoding_in_a_url(query: SpendQuery) -> None:
     url = urlencode(query.to_params(), doseq=True)
 
     assert SpendQuery.from_params(parse_qs(url, keep_blank_values=True)) == query
@@ -49,7 +49,7 @@ def test_a_question_survives_the_way_through_a_url(query: SpendQuery) -> None:
 
 @settings(deadline=None)
 @given(questions)
-def test_a_question_survives_the_way_through_json(query: SpendQuery) -> None:
+def test_a_question_is_unchanged_after_encoding_as_json(query: SpendQuery) -> None:
     assert msgspec.json.decode(msgspec.json.encode(query), type=SpendQuery) == query
 
 

@@ -207,7 +207,7 @@ def test_too_many_buckets_are_refused_with_what_to_ask_instead(acme: Account) ->
         )
 
 
-def test_an_account_without_data_is_told_how_to_begin(acme: Account) -> None:
+def test_an_account_without_data_sees_how_to_begin(acme: Account) -> None:
     answer = query_spend(
         acme, SpendQuery(group_by=["service"], granularity="month", compare_to="previous_year")
     )

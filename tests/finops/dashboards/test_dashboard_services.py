@@ -95,7 +95,7 @@ def test_sharing_a_personal_board_needs_a_place(acme: Account, cast: Cast, setti
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> None:
+def test_one_of_two_concurrent_creates_at_the_limit_succeeds(settings: LazySettings) -> None:
     settings.DASHBOARDS_PER_ACCOUNT = 2
     account = make_cast().account
     create_board(account, "There")

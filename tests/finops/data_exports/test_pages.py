@@ -168,7 +168,7 @@ def test_buttons_queue_pause_resume_and_delete(bucket: Bucket) -> None:
         ({"access_key_id": ""}, "Enter the access key ID."),
     ],
 )
-def test_what_is_wrong_is_refused_at_its_field(bucket: Bucket, changes: dict[str, Any], error: str) -> None:
+def test_an_invalid_value_is_refused_at_its_field(bucket: Bucket, changes: dict[str, Any], error: str) -> None:
     answer = signed_in(bucket.cast.owner).post(NEW, form(bucket, **changes))
 
     assert DataExport.objects.count() == 0

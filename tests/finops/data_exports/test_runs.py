@@ -147,7 +147,7 @@ def test_months_without_a_line_any_more_are_removed(bucket: Bucket) -> None:
     assert bucket.keys() == ["finops/focus/metadata/export.json"]
 
 
-def test_a_run_that_was_killed_goes_on_with_the_months_that_are_left(
+def test_a_run_that_was_killed_continues_with_the_months_that_are_left(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     add_source(bucket.account, lines())

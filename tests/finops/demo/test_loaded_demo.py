@@ -114,7 +114,7 @@ def test_the_lake_holds_what_the_generator_wrote(demo: Path) -> None:
     assert any(actor and "terraform-ci" in actor for actor in actors)
 
 
-def test_the_handout_is_private_and_opens_the_doors(demo: Path, client: Any) -> None:
+def test_the_handout_is_private_and_its_credentials_work(demo: Path, client: Any) -> None:
     content = handout(demo)
     assert (demo / "demo.json").stat().st_mode & 0o777 == 0o600
     assert {name: content[name] for name in ("url", "mcp_url", "usage_url", "email", "account")} == {
@@ -208,7 +208,7 @@ def test_the_key_in_the_handout_pushes_an_event_that_counts_at_once(demo: Path, 
     assert stored_quantities(account, today, today) == {("documents_processed", "cust-001"): 3}
 
 
-def test_a_usage_key_that_ended_or_was_lost_is_made_anew(demo: Path) -> None:
+def test_a_usage_key_that_ended_or_was_lost_is_made_again(demo: Path) -> None:
     old = handout(demo)["usage_key"]
     revoke_usage_key(source=UsageSource.objects.unscoped().get(name=SOURCE_NAME), actor=ACTOR)
     load(if_empty=True)

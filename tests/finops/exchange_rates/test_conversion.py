@@ -148,7 +148,7 @@ def test_a_line_without_a_rate_stays_in_its_currency(acme: Account) -> None:
     assert [(each.amount, each.currency) for each in answer.own_amounts] == [(12, "EUR"), (10, "USD")]
 
 
-def test_nothing_is_compared_where_one_side_lacks_rates(acme: Account) -> None:
+def test_nothing_is_compared_without_rates_for_both_sides(acme: Account) -> None:
     days = [START + timedelta(days=number) for number in range(20)]
     add_source(acme, [cost(day, 5, currency="EUR") for day in days])
     enter(acme, days[10], "EUR", "USD", 2)

@@ -68,7 +68,7 @@ def test_a_row_has_the_amount_of_the_bill_and_the_rates_with_dates_and_source(
     assert euro_cells(converted["Disk"])["amount"] == "0.000000000000000001"
 
 
-def test_what_has_no_rate_is_a_row_of_its_own_in_its_currency(bill: Account, member: Client) -> None:
+def test_cost_without_a_rate_is_a_separate_row_in_its_currency(bill: Account, member: Client) -> None:
     rows = csv_rows(member.get(EXPLORER, {**MARCH, "group_by": "service", "currency": "USD"}))
 
     rows_without_rate = {row["currency"]: row for row in rows if row["currency"] != "USD"}

@@ -45,7 +45,7 @@ def two_currencies(account: Account) -> None:
     account.save()
 
 
-def test_a_new_account_is_told_what_to_do(acme: Account, member: Client) -> None:
+def test_a_new_account_sees_what_to_do(acme: Account, member: Client) -> None:
     text = get_page(member, PAGE)
     assert "No exchange rates yet" in text
     assert "Not fetched: the server has no EXCHANGE_RATES_URL" in text
@@ -198,7 +198,7 @@ def test_a_missing_rate_is_said_on_the_page(acme: Account, member: Client) -> No
     assert "Virtual Machines" not in text
 
 
-def test_a_currency_that_is_none_changes_nothing(acme: Account, member: Client) -> None:
+def test_an_invalid_currency_changes_nothing(acme: Account, member: Client) -> None:
     two_currencies(acme)
     assert "1,000" in get_page(member, EXPLORER, **MARCH, currency="EU<script>")
 

@@ -145,7 +145,7 @@ def test_an_import_takes_the_rates_of_the_days_that_it_brings(
         assert stored_rates() == [(date.fromisoformat(f"{month}-03"), "USD", "EUR", Decimal("0.9"), "bill")]
 
 
-def test_an_account_knows_the_currencies_of_its_lines(acme: Account) -> None:
+def test_an_account_has_the_currencies_of_its_lines(acme: Account) -> None:
     add_source(acme, [cost(DAY, 1), cost(DAY, 5, currency="EUR")])
     refresh_currencies(acme)
     acme.refresh_from_db()

@@ -165,7 +165,7 @@ def test_one_export_of_an_account_at_a_time(cast: Cast, operator_client: Client)
         services.request_export(account=cast.account, actor=cast.actor)
 
 
-def test_one_that_fails_says_so_and_leaves_no_file(
+def test_an_export_that_fails_says_so_and_leaves_no_file(
     cast: Cast, source: CostSource, operator_client: Client, tmp_path: Path
 ) -> None:
     import_bill(cast, source, write_bill(tmp_path, BILL))
@@ -198,7 +198,7 @@ def test_an_export_goes_after_a_week_and_with_its_account(cast: Cast, operator_c
     assert not path.exists()
 
 
-def test_one_that_was_interrupted_is_taken_up_three_times(
+def test_an_interrupted_export_is_retried_three_times(
     cast: Cast, operator_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export, _page = request(cast, operator_client)
@@ -222,7 +222,7 @@ def cancel_url(export: AccountExport) -> str:
     return f"/admin/exports/accountexport/{export.pk}/actions/cancel/"
 
 
-def test_one_that_waits_is_canceled_and_another_may_be_requested(cast: Cast, operator_client: Client) -> None:
+def test_a_waiting_export_is_canceled_and_another_may_be_requested(cast: Cast, operator_client: Client) -> None:
     export, page = request(cast, operator_client)
     operator_client.post(cancel_url(export))
     tasks.run_export(cast.account.pk, export.pk)
@@ -237,7 +237,7 @@ def test_one_that_waits_is_canceled_and_another_may_be_requested(cast: Cast, ope
 
 
 @pytest.mark.parametrize("moment", ["between two files", "after the last one"])
-def test_one_that_runs_is_canceled_and_leaves_no_file(
+def test_a_running_export_is_canceled_and_leaves_no_file(
     cast: Cast,
     source: CostSource,
     operator_client: Client,

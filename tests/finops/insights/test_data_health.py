@@ -83,7 +83,7 @@ def test_a_source_that_ended_long_ago_is_no_news(acme: Account) -> None:
     assert query_spend(acme, SpendQuery(period="last_7_days")).warnings == []
 
 
-def test_an_account_without_connections_is_told_how_to_begin(acme: Account) -> None:
+def test_an_account_without_connections_sees_how_to_begin(acme: Account) -> None:
     health = data_health(acme)
 
     assert health.summary == "'Acme' has no connections."
@@ -158,7 +158,7 @@ def test_days_and_months_without_lines_are_gaps(acme: Account) -> None:
     assert connection.gaps == []  # since December most days are missing: that is no daily source
 
 
-def test_a_daily_source_is_told_its_missing_days(acme: Account) -> None:
+def test_a_daily_source_lists_its_missing_days(acme: Account) -> None:
     days = [date(2026, 2, day) for day in range(1, 29) if day not in (10, 11, 20)]
     add_source(acme, [cost(day, 1) for day in [*days, *(date(2026, 3, day) for day in range(1, 20))]])
 
@@ -173,7 +173,7 @@ def test_a_source_with_a_line_a_month_has_no_gaps(acme: Account) -> None:
     assert data_health(acme).connections[0].gaps == []
 
 
-def test_usage_sources_stand_beside_cost_sources(acme: Account, cast: Cast) -> None:
+def test_usage_sources_are_next_to_cost_sources(acme: Account, cast: Cast) -> None:
     source = create_usage_source(account=acme, actor=cast.actor, name="Shop")
 
     (connection,) = data_health(acme).connections

@@ -113,7 +113,7 @@ def test_a_worker_that_dies_after_the_creation_leaves_one_issue(
     assert (reload(row).state, fake.creations) == ("open", 1)
 
 
-def test_two_workers_at_once_make_one_attempt(
+def test_two_concurrent_workers_make_one_attempt(
     acme: Account, tracker: IssueTracker, fake: FakeTracker, saving_key: str
 ) -> None:
     row = hand_over(acme, tracker, saving_key)
@@ -164,7 +164,7 @@ def test_attempts_end(acme: Account, tracker: IssueTracker, fake: FakeTracker, s
     assert run_creations(at=now) == 0
 
 
-def test_what_needs_a_person_fails_at_once_and_can_be_tried_again(
+def test_an_error_that_a_person_must_fix_fails_at_once_and_can_be_retried(
     acme: Account, tracker: IssueTracker, fake: FakeTracker, saving_key: str
 ) -> None:
     fake.may_write = False
@@ -194,7 +194,7 @@ def test_a_credential_that_is_not_accepted_is_said(
     assert "does not accept the credential. It may be mistyped, revoked or expired." in reload(row).note
 
 
-def test_a_tracker_made_anew_finds_the_open_issue(
+def test_a_tracker_made_again_finds_the_open_issue(
     acme: Account, tracker: IssueTracker, fake: FakeTracker, saving_key: str
 ) -> None:
     issue_of(acme, tracker, saving_key)

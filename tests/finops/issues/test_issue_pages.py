@@ -80,7 +80,7 @@ def test_a_member_makes_tests_changes_and_deletes_a_tracker(
     assert not IssueTracker.objects.exists()
 
 
-def test_what_is_refused_stands_at_its_field(acme: Account, member: Client) -> None:
+def test_a_refused_value_has_its_error_at_its_field(acme: Account, member: Client) -> None:
     bad = member.post(f"{LIST}new/?kind=github", {"name": "x", "repository": "infra", "secret": "t"})
 
     assert "Enter owner and repository" in text_of(bad, status=422)

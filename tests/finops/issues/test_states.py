@@ -233,7 +233,7 @@ def test_an_issue_that_is_gone_is_said_and_changes_nothing_of_the_saving(
     assert saving(acme, issue.saving_key).status == "open"
 
 
-def test_a_tracker_that_fails_is_said_and_asked_less_and_less(
+def test_a_tracker_that_fails_is_reported_and_polled_less_often(
     acme: Account, issue: SavingIssue, fake: FakeTracker
 ) -> None:
     fake.token = "replaced"
@@ -278,7 +278,7 @@ def test_a_look_that_breaks_off_changes_no_state(issue: SavingIssue, fake: FakeT
     assert reload(issue).state == "not_planned"
 
 
-def test_a_tracker_without_issues_is_not_asked(
+def test_a_tracker_without_issues_is_not_polled(
     acme: Account, tracker: IssueTracker, fake: FakeTracker
 ) -> None:
     assert (run_polls(), fake.paths()) == (0, [])

@@ -257,7 +257,7 @@ def test_names_are_one_in_an_account(acme: Account, fake: FakeTracker, tracker: 
         add_tracker(acme, fake, "work")
 
 
-def test_a_token_under_an_old_key_is_sealed_anew(
+def test_a_token_under_an_old_key_is_sealed_again(
     acme: Account, tracker: IssueTracker, settings: Settings
 ) -> None:
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]

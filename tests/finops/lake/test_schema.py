@@ -34,7 +34,7 @@ def test_a_key_is_written_with_carets(key: str, column: str) -> None:
 
 
 @given(ANY_TEXT)
-def test_every_key_survives_the_way_to_a_column_and_back(key: str) -> None:
+def test_every_key_is_restored_from_its_column_name(key: str) -> None:
     assert schema.tag_key(schema.tag_column(key)) == key
     assert schema.dimension_key(schema.dimension_column(key)) == key
 
@@ -53,7 +53,7 @@ def test_two_keys_never_share_a_folded_column(one: str, other: str) -> None:
     assert len(columns) == len({one, other})
 
 
-def test_duckdb_keeps_keys_apart_that_differ_in_case() -> None:
+def test_duckdb_keeps_keys_separate_that_differ_in_case() -> None:
     keys = ["env", "Env", "ENV", "eNv", "é", "É"]
     facts = pa.table({schema.tag_column(key): [key] for key in keys})
     with duckdb.connect() as connection:

@@ -18,7 +18,7 @@ def in_another_thread(name: str) -> bool:
         return bool(call(try_lock).result())
 
 
-def test_one_is_in_the_block_at_a_time_and_its_own_thread_may_come_again() -> None:
+def test_one_thread_at_a_time_holds_the_lock_and_may_acquire_it_again() -> None:
     with advisory_lock("x") as has_lock:
         assert has_lock
         with advisory_lock("x") as again:

@@ -26,7 +26,7 @@ def test_values_exceptions_and_names_are_those_of_the_function() -> None:
         in_one_chunk(_quotient)(1, by=0)
 
 
-def test_pages_have_room_and_static_files_and_apis_do_not_pay_for_it() -> None:
+def test_pages_have_their_own_slots_and_static_files_and_apis_keep_theirs() -> None:
     names = settings.MIDDLEWARE
     place = names.index("finops.lib.call_stack.in_one_chunk")
 

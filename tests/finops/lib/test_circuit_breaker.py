@@ -28,7 +28,7 @@ def test_while_one_waits_for_a_dependency_that_hangs_no_other_begins_to(clock: C
     assert not redis.is_open()
 
 
-def test_after_a_failure_nobody_asks_for_a_while(clock: Clock) -> None:
+def test_after_a_failure_no_request_is_sent_for_a_while(clock: Clock) -> None:
     redis = CircuitBreaker("Redis", "others go on")
     redis.record_failure(OSError("refused"))
     assert redis.is_open()

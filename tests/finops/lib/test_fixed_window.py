@@ -48,7 +48,7 @@ def test_each_key_and_each_group_counts_for_itself(counters: None) -> None:
     assert seconds_to_wait("page", "a", limit=1) > 0
 
 
-def test_the_next_window_counts_anew(counters: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_window_counts_again(counters: None, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [seconds_to_wait("page", "a", limit=1) > 0 for _ in range(2)] == [False, True]
 
     monkeypatch.setattr("django_ratelimit.core._get_window", lambda value, period: 4_000_000_000)
@@ -66,7 +66,7 @@ def test_threads_together_get_exactly_the_limit(counters: None, monkeypatch: pyt
     assert waits.count(0) == 50
 
 
-def test_a_counter_that_was_lost_refuses_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_counter_refuses_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """Redis went away between the two commands: the process's own cache does not have the key."""
     monkeypatch.setattr(cache, "add", lambda *_: False, raising=False)
 

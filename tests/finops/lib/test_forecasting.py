@@ -47,7 +47,7 @@ def is_last_of_month(day: date) -> bool:
     return day.day == calendar.monthrange(day.year, day.month)[1]
 
 
-def test_a_constant_cost_goes_on_within_half_a_percent() -> None:
+def test_a_constant_cost_is_forecast_within_half_a_percent() -> None:
     result = make_forecast(series([12.5] * 60))
     for band, days in [(result.total(), 31), (result.daily[0], 1)]:
         assert band.mean == Decimal("12.5") * days
@@ -84,7 +84,7 @@ def test_a_week_after_a_step_the_new_level_holds() -> None:
     assert all(each.mean == 300 for each in result.daily)
 
 
-def test_steady_growth_goes_on() -> None:
+def test_steady_growth_is_forecast() -> None:
     result = make_forecast(noisy_history(lambda each: 100 + 0.5 * (each - FIRST).days, 300, noise=1), 30)
     expected = sum(100 + 0.5 * (300 + index) for index in range(30))
     assert abs(float(result.total().mean) - expected) < 0.02 * expected
@@ -102,7 +102,7 @@ def ramp(seed: int) -> tuple[dict[date, Decimal], Callable[[date], float], rando
     return {day(i): Decimal(str(cost(day(i)) * (1 + rng.gauss(0, 0.03)))) for i in range(330)}, cost, rng
 
 
-def test_a_ramp_goes_on_and_its_daily_bands_hold() -> None:
+def test_a_ramp_is_forecast_and_its_daily_bands_hold() -> None:
     hits = count = 0
     for seed in range(12):
         history, cost, rng = ramp(seed)
@@ -194,7 +194,7 @@ def test_a_later_horizon_is_less_certain() -> None:
     assert later.total() == far
 
 
-def test_a_forecast_knows_how_it_did_before() -> None:
+def test_a_forecast_has_its_past_accuracy() -> None:
     result = make_forecast(
         noisy_history(lambda day: 100 - 80 * (day.weekday() > 4) + 500 * (day.day == 1), 300, noise=3), 30
     )

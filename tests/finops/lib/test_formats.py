@@ -215,7 +215,7 @@ def test_days_have_their_year_where_it_is_not_this_one() -> None:
             assert dates.day_range(date(2026, 10, 23), date(2026, 11, 21)) == "23 Oct – 21 Nov"
 
 
-def test_compared_days_stand_beside_each_other() -> None:
+def test_compared_days_are_next_to_each_other() -> None:
     with clock.frozen(NOON):
         text = dates.compared_days(
             date(2026, 10, 23), date(2026, 11, 21), date(2026, 9, 23), date(2026, 10, 22)

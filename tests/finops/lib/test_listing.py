@@ -155,7 +155,7 @@ def test_a_csv_has_floats_without_an_exponent(value: float) -> None:
     assert abs(Decimal(cell) - Decimal(repr(value))) <= Decimal("5e-19")
 
 
-def test_a_csv_is_iso_and_exact_whoever_reads_it() -> None:
+def test_a_csv_is_iso_and_exact_for_every_reader() -> None:
     with reader_formats("en-DE", "Asia/Tokyo"):
         cells = [
             csv_cell(each)

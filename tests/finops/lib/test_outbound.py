@@ -276,7 +276,7 @@ def test_a_body_without_end_is_read_no_further_than_its_beginning(receiver: Rece
     assert send(receiver.url).body == b"x" * client.MAX_BODY
 
 
-def test_nobody_listening_is_no_answer(receiver: Receiver) -> None:
+def test_a_port_without_a_listener_is_no_answer(receiver: Receiver) -> None:
     with http_receiver() as stopped_receiver:
         pass
 

@@ -37,14 +37,14 @@ def fetch_row(sql: str, *values: Any) -> Any:
         return cursor.fetchone()
 
 
-def test_a_connection_that_the_server_ended_in_the_pool_is_given_to_nobody(pool_wrapper: DatabaseWrapper) -> None:
+def test_a_pooled_connection_that_the_server_closed_is_not_used(pool_wrapper: DatabaseWrapper) -> None:
     first = backend(pool_wrapper)
     pool_wrapper.close()
     assert fetch_row("SELECT pg_terminate_backend(%s, 5000)", first) == (True,)
     assert backend(pool_wrapper) != first
 
 
-def test_a_connection_that_lives_is_used_again(pool_wrapper: DatabaseWrapper) -> None:
+def test_an_open_connection_is_reused(pool_wrapper: DatabaseWrapper) -> None:
     first = backend(pool_wrapper)
     pool_wrapper.close()
     assert backend(pool_wrapper) == first

@@ -61,7 +61,7 @@ def test_each_key_has_a_window_of_its_own(rate_limiter: RateLimiter) -> None:
     assert not rate_limiter.hit("b", limit=1).is_allowed
 
 
-def test_what_costs_too_much_is_refused_whole(rate_limiter: RateLimiter) -> None:
+def test_a_query_over_the_cost_limit_is_refused_entirely(rate_limiter: RateLimiter) -> None:
     rate_limiter.hit("d", limit=5, cost=3)
 
     assert not rate_limiter.hit("d", limit=5, cost=3).is_allowed

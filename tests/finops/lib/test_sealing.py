@@ -8,7 +8,7 @@ from finops.lib.sealing import Unsealable, is_current, seal, unseal
 SECRET = {"url": "https://hooks.example.com/services/T024/B017", "until": None}
 
 
-def test_what_is_sealed_opens_again_and_does_not_stand_in_the_text() -> None:
+def test_a_sealed_text_opens_again_and_is_not_readable_before() -> None:
     sealed = seal(SECRET, purpose="a")
 
     assert unseal(sealed, purpose="a") == SECRET
@@ -16,7 +16,7 @@ def test_what_is_sealed_opens_again_and_does_not_stand_in_the_text() -> None:
     assert seal(SECRET, purpose="a") != sealed
 
 
-def test_it_opens_for_its_own_purpose_only() -> None:
+def test_a_sealed_text_opens_for_its_own_purpose_only() -> None:
     with pytest.raises(Unsealable):
         unseal(seal(SECRET, purpose="account 1"), purpose="account 2")
 

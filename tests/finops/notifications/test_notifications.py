@@ -178,7 +178,7 @@ def test_names_of_any_text_are_stored(cast: Cast) -> None:
     assert "&lt;b&gt;xxx" in page
 
 
-def test_they_are_kept_for_90_days(cast: Cast) -> None:
+def test_notifications_are_kept_for_90_days(cast: Cast) -> None:
     add_notification(cast.account)
     mark_all_read(account=cast.account, user=cast.viewer, until=clock.now())
 

@@ -69,7 +69,7 @@ def is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("protocol", ["tls", "smtp"])
 @pytest.mark.usefixtures("is_trusted")
-def test_one_that_is_trusted_has_its_last_day(tmp_path: Path, protocol: str) -> None:
+def test_a_trusted_certificate_has_its_last_day(tmp_path: Path, protocol: str) -> None:
     with tls_server(tmp_path, greeting=protocol == "smtp") as port:
         status = certificate_of(TlsServer("PUBLIC_URL", "localhost", port, protocol))
 
@@ -83,7 +83,7 @@ def test_one_that_is_trusted_has_its_last_day(tmp_path: Path, protocol: str) -> 
         assert status.state == "expired"
 
 
-def test_one_that_is_not_trusted_says_why_and_still_when(tmp_path: Path) -> None:
+def test_an_untrusted_certificate_has_the_reason_and_its_last_day(tmp_path: Path) -> None:
     with tls_server(tmp_path) as port:
         status = certificate_of(TlsServer("PUBLIC_URL", "localhost", port))
 
@@ -127,7 +127,7 @@ def test_a_file_of_authorities_that_is_gone_is_a_problem(tmp_path: Path) -> None
     assert (status.state, "No such file" in status.problem) == ("unreachable", True)
 
 
-def test_one_that_does_not_answer_is_unreachable() -> None:
+def test_a_server_that_does_not_answer_is_unreachable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
 

@@ -63,7 +63,7 @@ def test_until_then_it_is_restored(cast: Cast, operator_client: Client) -> None:
     assert Account.objects.get(pk=cast.account.pk).delete_after is None
 
 
-def test_delete_now_wants_the_name_and_a_scheduled_deletion(cast: Cast, operator_client: Client) -> None:
+def test_delete_now_requires_the_name_and_a_scheduled_deletion(cast: Cast, operator_client: Client) -> None:
     assert operator_client.get(page_of(cast.account, "delete-now")).status_code == 404
     operator_client.post(page_of(cast.account, "delete"))
     page = operator_client.get(f"/admin/accounts/account/{cast.account.pk}/change/").content.decode()
@@ -119,7 +119,7 @@ def test_delete_now_shows_progress_and_then_that_nothing_is_left(
     assert sum(count_rows(cast.other_account.pk).values()) > 20
 
 
-def test_what_is_left_is_named(cast: Cast, operator_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_remaining_ones_are_named(cast: Cast, operator_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     operator_client.post(page_of(cast.account, "delete"))
     Account.objects.update(delete_after=clock.now())
     monkeypatch.setattr("finops.lake.hooks.remaining_files._entries", {"lake": lambda _number: 3})

@@ -71,7 +71,7 @@ def test_a_failed_import_is_retried_with_the_same_files(
     assert operator_client.post(retry_url(failed_import)).status_code == 404
 
 
-def test_what_cannot_be_retried_says_why(
+def test_a_delivery_that_cannot_be_retried_says_why(
     cast: Cast, source: CostSource, failed_import: CostImport, tmp_path: Path
 ) -> None:
     outcome = import_bill(cast, source, write_bill(tmp_path, BILL))

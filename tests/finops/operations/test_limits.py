@@ -67,7 +67,7 @@ def test_without_its_own_an_account_has_the_servers(cast: Cast, settings: Any) -
         assert limit_of(cast.account, limit.name) == limit.default >= 0
 
 
-def test_rates_count_at_every_door_for_that_account_alone(cast: Cast, settings: Any) -> None:
+def test_rates_of_an_account_apply_at_every_endpoint(cast: Cast, settings: Any) -> None:
     for name in ("MCP", "USAGE", "COST_PUSH"):
         setattr(settings, f"{name}_RATE_LIMIT_PER_MINUTE", 1)
         change_limits(account=cast.account, actor=ACTOR, limits={f"{name}_RATE_LIMIT_PER_MINUTE": 2})

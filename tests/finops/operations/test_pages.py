@@ -203,7 +203,7 @@ def test_the_scope_is_left_in_one_place(cast: Cast) -> None:
     assert rows.count() == 2
 
 
-def test_a_search_that_takes_too_long_ends_with_what_to_do(
+def test_a_search_that_takes_too_long_ends_with_instructions(
     operator: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read_slowly(declared: object, request: object, rows: models.QuerySet[User]) -> object:

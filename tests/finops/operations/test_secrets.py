@@ -110,7 +110,7 @@ def row_with_marks(model: type[models.Model], depth: int = 0) -> models.Model:
     return model(**values)
 
 
-def test_what_is_hidden_is_what_is_written_here() -> None:
+def test_the_redacted_fields_are_those_listed_here() -> None:
     fields = [field for entry in ENTRIES for field in entry.model._meta.concrete_fields]
 
     assert {label_of(field) for field in fields if is_secret(field)} == HIDDEN

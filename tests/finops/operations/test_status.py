@@ -38,7 +38,7 @@ def test_an_empty_service_has_zeroes_and_no_alarm(db: None) -> None:
     assert [each.label for each in tiles(service_status()) if each.is_bad] == []
 
 
-def test_it_counts_what_every_account_has(cast: Cast) -> None:
+def test_the_status_page_counts_what_every_account_has(cast: Cast) -> None:
     fill_with_marks(cast.account)
     fill_with_marks(cast.other_account)
     status = database_status()
@@ -79,7 +79,7 @@ def test_a_connection_that_fails_and_one_that_is_late_are_named(cast: Cast) -> N
     assert (shown.figure, shown.notes, shown.is_bad) == ("1", ["of 2 connections", "1 late"], True)
 
 
-def test_what_waits_in_a_suspended_account_is_no_alarm(cast: Cast) -> None:
+def test_waiting_work_of_a_suspended_account_is_no_warning(cast: Cast) -> None:
     for maker in ("sync_id", "import_id", "usage_upload_id"):
         MAKERS[maker](cast.account)
     with account_scope(cast.account):

@@ -98,7 +98,7 @@ def test_what_runs_all_the_same_are_tasks_of_an_account() -> None:
     assert set(OF_AN_ACCOUNT) >= RUNS_WHILE_SUSPENDED
 
 
-def test_it_is_suspended_once_and_resumed_once(cast: Cast) -> None:
+def test_an_account_is_suspended_once_and_resumed_once(cast: Cast) -> None:
     with pytest.raises(UserError, match="not suspended"):
         resume_account(account=cast.account, actor=ACTOR)
     suspend(cast.account)

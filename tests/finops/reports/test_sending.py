@@ -63,7 +63,7 @@ def test_a_day_that_the_server_was_down_is_caught_up_with(channel: AlertChannel)
     assert len(send_due(date(2026, 4, 19))) == 1
 
 
-def test_a_new_schedule_begins_with_the_month_that_goes_on(channel: AlertChannel) -> None:
+def test_a_new_schedule_begins_with_the_month_that_continues(channel: AlertChannel) -> None:
     schedule = create_schedule(channel)
 
     assert schedule.sent_month == date(2026, 2, 1)
@@ -98,7 +98,7 @@ def test_the_mail_has_text_html_the_chart_and_what_is_left_out_first(
     assert mail["List-Unsubscribe"]
 
 
-def test_it_is_recorded_where_alerts_are(cast: Cast, channel: AlertChannel) -> None:
+def test_a_report_is_recorded_with_the_deliveries_of_alerts(cast: Cast, channel: AlertChannel) -> None:
     schedule = create_schedule(channel)
     request_now(schedule)
     send_due(date(2026, 3, 20))

@@ -133,7 +133,7 @@ def test_libraries_log_from_warnings_on(level: str, ours: str, libraries: str) -
 
 
 @pytest.mark.django_db
-def test_postgresql_sees_the_request_id_and_is_asked_nothing_more(
+def test_postgresql_gets_the_request_id_without_another_statement(
     django_assert_num_queries: Any,
 ) -> None:
     with context.work(Work("request-9")), django_assert_num_queries(4), connection.cursor() as cursor:

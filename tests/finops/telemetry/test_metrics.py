@@ -88,7 +88,7 @@ def test_counts_rise_by_exactly_the_calls_that_were_made(cast: Cast, client: Cli
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("metrics_folder")
-def test_the_state_of_the_database_is_asked_by_one_statement(client: Client, cast: Cast) -> None:
+def test_the_state_of_the_database_is_read_with_one_statement(client: Client, cast: Cast) -> None:
     create_push_client(cast)
     values = scrape(client)
 
@@ -107,7 +107,7 @@ def test_the_state_of_the_database_is_asked_by_one_statement(client: Client, cas
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("metrics_folder")
-def test_what_waits_for_a_suspended_account_wakes_nobody(client: Client, cast: Cast) -> None:
+def test_waiting_jobs_of_a_suspended_account_are_in_no_alert_metric(client: Client, cast: Cast) -> None:
     with account_scope(cast.account):
         source = CostSource.objects.create(account=cast.account, name="Bills")
         CostImport.objects.create(account=cast.account, source=source, file_name="may.csv")
@@ -347,7 +347,7 @@ def test_nothing_is_imported_where_metrics_are_off() -> None:
     assert printed.stdout.strip() == "[]"
 
 
-def test_a_disk_that_is_full_turns_metrics_off(settings: Settings, tmp_path: Path) -> None:
+def test_a_full_disk_turns_metrics_off(settings: Settings, tmp_path: Path) -> None:
     from finops.telemetry import programs
 
     settings.METRICS_TOKEN = BEARER["authorization"]

@@ -81,7 +81,7 @@ def test_the_tile_of_anomalies_counts_what_it_sums(acme: Account) -> None:
     assert [each.amount for each in tile.impacts] == [Decimal(90)]
 
 
-def test_a_share_of_revenue_reads_alike_in_its_card_and_its_widget(acme: Account, cast: Cast) -> None:
+def test_a_share_of_revenue_reads_the_same_in_its_card_and_its_widget(acme: Account, cast: Cast) -> None:
     first = date(2026, 1, 8)
     days = [first + timedelta(days=count) for count in range(70)]
     add_source(acme, [cost(day, "32.33") for day in days])

@@ -103,7 +103,7 @@ def test_an_alias_maps_another_spelling_and_can_be_removed(cast: Cast, payer: Ac
         ("globex-corporation", "globex-corporation", "is already that customer's ID."),
     ],
 )
-def test_an_alias_of_nobody_is_refused(
+def test_an_alias_of_an_unknown_customer_is_refused(
     cast: Cast, payer: Account, value: str, customer_id: str, message: str
 ) -> None:
     with pytest.raises(UserError, match=message):

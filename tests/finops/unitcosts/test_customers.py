@@ -135,7 +135,7 @@ def test_a_division_is_right_to_38_digits(cost: Decimal, usage: Decimal) -> None
         ("5", "-1", "Usage is negative on these days: corrections exceed usage."),
     ],
 )
-def test_what_cannot_be_divided_says_why(cost: str | None, usage: str | None, message: str) -> None:
+def test_a_missing_quotient_has_a_reason(cost: str | None, usage: str | None, message: str) -> None:
     quotient = divide_cost(None if cost is None else Decimal(cost), None if usage is None else Decimal(usage))
 
     assert quotient == (None, message)

@@ -83,7 +83,7 @@ def test_a_metric_of_blanks_breaks_the_page_for_nobody(
     assert "(blank)" in get_page(client, PAGE, usage_metric="  ")
 
 
-def test_both_sides_that_do_not_match_are_shown_with_what_to_do(cast: Cast, saas_account: Account) -> None:
+def test_both_sides_that_do_not_match_are_shown_with_instructions(cast: Cast, saas_account: Account) -> None:
     page = get_page(signed_in(cast.viewer), PAGE)
 
     assert "Cost without customer" in page

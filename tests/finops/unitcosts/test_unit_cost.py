@@ -107,7 +107,7 @@ def test_a_metric_that_is_yet_to_be_pushed_is_null_and_a_misspelt_one_is_an_erro
         cost_per_unit(acme, march_query(""))
 
 
-def test_a_metric_in_another_case_is_read_kindly_and_said(acme: Account) -> None:
+def test_a_metric_in_another_case_is_accepted_and_named(acme: Account) -> None:
     add_data(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 3)])
 
     answer = cost_per_unit(acme, march_query("Requests"))
@@ -212,7 +212,7 @@ def test_an_alias_joins_another_spelling_and_its_row_says_which(acme: Account) -
     assert row.values == ["Acme Inc.", "acme"]
 
 
-def test_an_alias_to_a_customer_that_is_gone_matches_nobody(acme: Account) -> None:
+def test_an_alias_of_a_deleted_customer_matches_no_customer(acme: Account) -> None:
     add_data(acme, [cost_line(1, 10, "Acme Inc.")], [usage_event(1, "acme", 10)])
     CustomerAlias.objects.create(account=acme, value="Acme Inc.", customer_id="nobody")
 
@@ -378,7 +378,7 @@ def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account)
     assert "raise top (now 5, maximum 100)" in answer.truncated
 
 
-def test_those_that_do_not_match_are_listed_however_many_do(acme: Account) -> None:
+def test_unmatched_customers_are_listed_however_many_match(acme: Account) -> None:
     lines = [cost_line(1, n, f"c{n:02}") for n in range(1, 11)] + [cost_line(1, 1, "silent")]
     events = [usage_event(1, f"c{n:02}", 2) for n in range(1, 11)] + [
         usage_event(1, f"free-{n}", n) for n in range(1, 5)

@@ -131,7 +131,7 @@ def test_a_connection_that_is_not_well_is_warned_of(acme: Account) -> None:
     assert any(warning.startswith("Source 'Bill' is stale") for warning in answer.warnings)
 
 
-def test_more_groups_than_fit_in_memory_are_refused_with_what_to_do(
+def test_more_groups_than_fit_in_memory_are_refused_with_instructions(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("finops.costs.queries.spend.MAX_SUMS", 2)

@@ -47,7 +47,7 @@ def ask(account: Account) -> UnitCostAnswer:
     return answer
 
 
-def test_a_pull_that_fails_stands_in_the_first_sentence_and_first_in_the_warnings(
+def test_a_pull_that_fails_is_in_the_first_sentence_and_first_in_the_warnings(
     acme: Account, pull_connection: CostConnection
 ) -> None:
     before = ask(acme)

@@ -201,7 +201,7 @@ def test_large_bodies_of_strangers_are_not_read_ahead() -> None:
     assert not any(samples)
 
 
-def test_a_large_form_with_a_file_has_places_of_its_own() -> None:
+def test_a_large_form_with_a_file_has_separate_slots() -> None:
     console = AdmissionConsole()
     with console.holding("/held", 2):
         form = {"CONTENT_TYPE": "multipart/form-data; boundary=x"}

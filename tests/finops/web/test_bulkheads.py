@@ -28,7 +28,7 @@ class Waiter:
         self.order.append(self.client)
 
 
-def test_places_go_to_clients_in_turn_and_not_to_who_asked_most() -> None:
+def test_slots_go_to_clients_in_turn_and_not_to_the_most_active_one() -> None:
     bulkhead, order = Bulkhead("pages", size=1), list[str]()
     bulkhead.acquire("first")
     for client in ("greedy", "greedy", "greedy", "modest"):
@@ -58,7 +58,7 @@ def test_one_client_holds_two_thirds_at_most_while_places_are_free() -> None:
     assert (bulkhead.running, bulkhead.queue_length) == (5, 0)
 
 
-def test_who_waits_too_long_or_behind_too_many_is_told_so_and_takes_nothing() -> None:
+def test_a_request_that_waits_too_long_or_behind_too_many_is_refused_and_takes_no_slot() -> None:
     bulkhead = Bulkhead("push", size=1, waiting=4, seconds=0.05)
     bulkhead.acquire("a")
     with pytest.raises(Busy):

@@ -31,7 +31,7 @@ def client(server: LiveServer, address: str = OTHER) -> httpx.Client:
     return httpx.Client(base_url=server.url, transport=httpx.HTTPTransport(local_address=address), timeout=20)
 
 
-def test_two_hundred_slow_connections_of_five_kinds_fail_nobody_else(server: LiveServer) -> None:
+def test_two_hundred_slow_connections_of_five_kinds_do_not_fail_other_requests(server: LiveServer) -> None:
     person = {"login": "nobody@example.com", "password": "wrong"}
     with slow_clients(server.url, 200) as connections, client(server) as other:
         while True:

@@ -73,7 +73,7 @@ def test_imports_and_uploads_of_a_tenant_run_one_at_a_time_and_those_of_another_
     assert [arguments[1] for _, arguments in pool.begun if arguments[0] == 1] == [1, 2, 3]
 
 
-def test_a_message_that_another_stands_for_is_answered_at_once(pool: Pool) -> None:
+def test_a_message_covered_by_another_is_acknowledged_at_once(pool: Pool) -> None:
     pool.send("costs.run_import", 1, 1, hangs=True)
     wait_until(lambda: len(pool.begun) == 1)
     for _ in range(100):

@@ -123,7 +123,7 @@ def test_the_digits_that_are_sent_are_the_digits_that_count(push_client: PushCli
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_a_wrong_event_is_refused_in_words_of_cloudevents(
+def test_a_wrong_event_is_refused_with_a_message_of_cloudevents(
     push_client: PushClient, attributes: dict[str, Any], reason: str
 ) -> None:
     assert error(push_client, **attributes) == reason

@@ -100,7 +100,7 @@ def test_a_flush_between_two_pages_doubles_and_skips_nothing(acme: Account) -> N
     assert [*first.events, *second.events] == [each for page in before for each in page.events]
 
 
-def test_pages_go_on_at_any_microsecond_of_any_year(acme: Account) -> None:
+def test_pages_continue_at_any_microsecond_of_any_year(acme: Account) -> None:
     chance = random.Random(3)
     moments = [
         datetime(year, 3, 9, 23, 59, second, micro, tzinfo=UTC)
@@ -155,7 +155,7 @@ def test_a_cursor_belongs_to_its_account(cast: Cast, acme: Account) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["x", "ä", "W10", "WzEsICJ4Il0", "A" * 5000])
-def test_what_is_no_cursor_is_refused(acme: Account, cursor: str) -> None:
+def test_an_invalid_cursor_is_refused(acme: Account, cursor: str) -> None:
     push_events(acme, [event(DAY, "a", 1)])
     with pytest.raises(
         UserError, match=r"cursor does not belong to these arguments\. Remove it to start again"

@@ -61,7 +61,7 @@ def test_an_unknown_metric_names_the_nearest_and_what_lists_them(acme: Account) 
     )
 
 
-def test_a_question_that_cannot_be_asked_says_which_part(acme: Account) -> None:
+def test_an_invalid_query_names_its_part(acme: Account) -> None:
     add_metrics(acme, [event(MARCH.start, "a", 1)])
     with pytest.raises(UserError, match="granularity: 'hour' does not exist"):
         read_usage(acme, MetricQuery("requests", MARCH, granularity="hour"))

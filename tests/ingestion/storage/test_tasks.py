@@ -60,7 +60,7 @@ def test_due_inboxes_become_a_task_each_by_account(
         assert task_queue == []
 
 
-def test_what_became_many_by_flushes_is_merged_by_a_task_that_no_flush_waits_for(
+def test_many_flushed_segments_are_compacted_by_a_separate_task(
     cast: Cast, task_queue: list[tuple[str, list[int], float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(flush_scheduler, "DUE_EVENTS", 1)

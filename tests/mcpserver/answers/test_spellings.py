@@ -47,7 +47,7 @@ ENVIRONMENT_RULES = [
 ]
 
 
-def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
+def test_other_spellings_and_what_covers_them_are_next_to_a_tag(
     acme: Account, cast: Cast, writer: McpClient
 ) -> None:
     add_source(acme, a_day_of_environments())
@@ -139,7 +139,7 @@ def test_other_operators_name_other_spellings(
     assert any(each.startswith(message) for each in answer["warnings"])
 
 
-def test_other_keys_stand_beside_groups_of_a_tag(acme: Account, writer: McpClient) -> None:
+def test_other_keys_are_next_to_groups_of_a_tag(acme: Account, writer: McpClient) -> None:
     add_source(acme, a_day_of_environments())
 
     answer = writer.ask("querySpend", **WEEK, group_by=["tag:env"])

@@ -270,7 +270,7 @@ def test_a_member_sees_and_ends_subscriptions_and_a_viewer_only_sees_them(
     assert "Event subscriptions of assistants" not in get_page(member, page)
 
 
-def test_two_evaluations_at_once_send_one_event(
+def test_two_concurrent_evaluations_send_one_event(
     acme: Account, mcp_client: McpClient, callback: Callback, spend: CostSource
 ) -> None:
     subscribe(mcp_client, "budget.threshold_reached", callback)

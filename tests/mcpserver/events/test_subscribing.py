@@ -66,7 +66,7 @@ def test_the_events_are_listed_with_the_schemas_of_both_directions(mcp_client: M
         assert each["inputSchema"]["type"] == each["payloadSchema"]["type"] == "object"
 
 
-def test_there_are_none_in_the_eras_before(mcp_client: McpClient) -> None:
+def test_earlier_revisions_have_no_events(mcp_client: McpClient) -> None:
     assert mcp_client.error("events/list", revision="2025-11-25")["code"] == -32601
     assert (
         "events"
@@ -131,7 +131,7 @@ def test_the_address_guard_holds_for_callbacks(
         ({"ttlMs": "long"}, -32602),
     ],
 )
-def test_what_is_wrong_is_refused(
+def test_an_invalid_value_is_refused(
     acme: Account, mcp_client: McpClient, callback: Callback, change: dict[str, Any], code: int
 ) -> None:
     assert (
@@ -204,7 +204,7 @@ def test_a_stranger_neither_ends_nor_sees_it(
     assert McpClient(None).http(b"{}").status_code == 401
 
 
-def test_it_ends_when_its_client_unsubscribes(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
+def test_a_subscription_ends_when_its_client_unsubscribes(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
     reach_budget(acme)
     subscribe(mcp_client, "budget.threshold_reached", callback)
     evaluate_baseline(acme)
@@ -220,7 +220,7 @@ def test_it_ends_when_its_client_unsubscribes(acme: Account, mcp_client: McpClie
     assert mcp_client.error("events/unsubscribe", params)["code"] == -32023
 
 
-def test_it_ends_with_its_key_and_its_callback_is_told(
+def test_a_subscription_ends_with_its_key_and_its_callback_is_notified(
     acme: Account, cast: Cast, mcp_client: McpClient, callback: Callback
 ) -> None:
     reach_budget(acme)
@@ -243,7 +243,7 @@ def test_it_ends_with_its_key_and_its_callback_is_told(
     assert AlertDelivery.objects.filter(message__kind="end").count() == 1
 
 
-def test_it_ends_when_the_person_of_its_connection_leaves(cast: Cast, callback: Callback) -> None:
+def test_a_subscription_ends_when_the_person_of_its_connection_leaves(cast: Cast, callback: Callback) -> None:
     viewer = McpClient(OAuthClient().connect(cast.viewer).access)
     subscribe(viewer, "import.finished", callback)
     disconnect_member(account=cast.account, user=cast.viewer, actor=cast.actor)
@@ -253,7 +253,7 @@ def test_it_ends_when_the_person_of_its_connection_leaves(cast: Cast, callback: 
     assert len(callback.ends) == 1
 
 
-def test_it_ends_by_time(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
+def test_a_subscription_ends_by_time(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
     reach_budget(acme)
     subscribe(mcp_client, "budget.threshold_reached", callback)
     evaluate_baseline(acme)

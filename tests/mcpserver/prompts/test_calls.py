@@ -48,7 +48,7 @@ def run_calls(mcp_client: McpClient, text: str) -> list[dict[str, Any]]:
 
 @requirement("prompts:calls")
 @each_prompt
-def test_its_calls_work_in_their_order_without_any_argument(reader: McpClient, prompt: Prompt) -> None:
+def test_the_calls_of_a_prompt_work_in_their_order_without_any_argument(reader: McpClient, prompt: Prompt) -> None:
     answers = run_calls(reader, text_of(reader, prompt.name))
 
     assert all(answer["console_url"] for answer in answers)
@@ -114,7 +114,7 @@ def test_everything_that_is_suggested_is_taken(reader: McpClient, prompt: Prompt
         ("budget_health", {"scope": "team", "budget": "Team Growth"}),
     ],
 )
-def test_its_calls_work_with_every_argument_at_once(
+def test_the_calls_of_a_prompt_work_with_every_argument_at_once(
     reader: McpClient, prompt: str, arguments: dict[str, str]
 ) -> None:
     registered_prompt = registry.get_prompt(prompt)
@@ -158,7 +158,7 @@ def _words(schema: Any) -> Iterator[str]:
 
 @requirement("prompts:write")
 @each_prompt
-def test_a_read_only_credential_hears_of_no_tool_that_writes(reader: McpClient, prompt: Prompt) -> None:
+def test_a_read_only_credential_lists_no_tool_that_writes(reader: McpClient, prompt: Prompt) -> None:
     text = text_of(reader, prompt.name)
 
     assert not [name for name in WRITE_TOOLS if name in text]
@@ -177,7 +177,7 @@ def test_a_read_write_credential_is_offered_what_would_help_and_only_after_askin
 
 
 @each_prompt
-def test_its_text_says_how_to_treat_figures_and_what_to_answer(reader: McpClient, prompt: Prompt) -> None:
+def test_the_text_of_a_prompt_says_how_to_use_figures_and_what_to_answer(reader: McpClient, prompt: Prompt) -> None:
     text = text_of(reader, prompt.name)
 
     for phrase in (

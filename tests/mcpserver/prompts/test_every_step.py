@@ -111,7 +111,7 @@ def test_each_argument_is_in_every_call_whose_tool_takes_it(mcp_client: McpClien
     ("scope", "dimension"),
     [("team", "team"), ("cost_source", "source"), ("cost_tag", "cost_tag:product line")],
 )
-def test_cost_that_no_budget_watches_is_told_apart_by_the_scope(
+def test_cost_that_no_budget_watches_is_distinguished_by_the_scope(
     mcp_client: McpClient, scope: str, dimension: str
 ) -> None:
     calls = calls_in(text_of(mcp_client, "budget_health", scope=scope))

@@ -17,7 +17,7 @@ def test_answers_of_cost_have_receipts() -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_its_answers_are_the_same_when_they_are_verified(
+def test_the_answers_of_a_tool_are_the_same_when_they_are_verified(
     account_with_marks: Cast, db: None, tool: Tool
 ) -> None:
     """An answer without a query over cost has no receipt, such as one that there is no data for (see test_receipts)."""

@@ -93,7 +93,7 @@ def test_a_member_sets_nothing(cast: Cast) -> None:
     assert response.status_code == 403
 
 
-def test_the_disk_that_replaced_bills_take_stands_beside_the_setting(
+def test_the_disk_that_replaced_bills_take_is_next_to_the_setting(
     cast: Cast, answer: dict[str, Any]
 ) -> None:
     assert "Replaced bills now stored: 1 file, " in get_page(signed_in(cast.viewer), PAGE)

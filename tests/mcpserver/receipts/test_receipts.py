@@ -105,7 +105,7 @@ def test_a_code_may_be_written_in_small_letters_without_hyphens(
 
 
 @pytest.mark.parametrize("text", ["x", "BCDF-GHJK-LMNP", "AAAA-AAAA-AAAA-AAAA", "BCDF GHJK LMNP QRS1"])
-def test_what_is_no_receipt_is_refused_with_what_to_write(mcp_client: McpClient, text: str) -> None:
+def test_an_invalid_receipt_is_refused_with_what_to_write(mcp_client: McpClient, text: str) -> None:
     problem = mcp_client.problem("verifyAnswer", receipt=text)
 
     assert (

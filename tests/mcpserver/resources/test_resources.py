@@ -127,7 +127,7 @@ def test_a_template_or_argument_that_does_not_exist_is_refused_with_those_that_d
         "finops://budgets/a\u0000",
     ],
 )
-def test_what_is_no_resource_is_not_found(mcp_client: McpClient, revision: str, uri: str) -> None:
+def test_an_unknown_resource_is_not_found(mcp_client: McpClient, revision: str, uri: str) -> None:
     error = mcp_client.error("resources/read", {"uri": uri}, revision=revision)
 
     assert error["code"] == (-32602 if revision == schemas.MODERN else -32002)

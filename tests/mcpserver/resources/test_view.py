@@ -44,7 +44,7 @@ def test_seven_tools_have_the_view() -> None:
         ([], []),
     ],
 )
-def test_a_client_that_draws_it_is_told_of_the_view(cast: Cast, extensions: Any, names: list[str]) -> None:
+def test_a_client_that_supports_apps_gets_the_view(cast: Cast, extensions: Any, names: list[str]) -> None:
     meta = {**META, CAPABILITIES: {"extensions": extensions}}
 
     tools = McpClient(mint(cast)).result("tools/list", {"_meta": meta})["tools"]
@@ -59,7 +59,7 @@ def test_a_client_that_draws_it_is_told_of_the_view(cast: Cast, extensions: Any,
 @pytest.mark.parametrize(
     ("revision", "names"), [("2025-11-25", WITH_VIEW), ("2025-06-18", WITH_VIEW), ("2025-03-26", [])]
 )
-def test_older_clients_are_told_where_a_tool_may_have_meta(
+def test_older_clients_get_meta_where_their_revision_allows_it(
     cast: Cast, revision: str, names: list[str]
 ) -> None:
     assert tools_with_view(McpClient(mint(cast)).result("tools/list", revision=revision)["tools"]) == names

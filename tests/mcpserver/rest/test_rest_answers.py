@@ -45,7 +45,7 @@ def key(cast: Cast, settings: Any) -> str:
 
 
 @each_read_tool
-def test_its_answers_are_those_of_the_mcp_tool_and_fit_the_document(key: str, tool: Tool) -> None:
+def test_the_answers_of_rest_are_those_of_the_mcp_tool_and_fit_the_document(key: str, tool: Tool) -> None:
     whole = document()
     responses = whole["paths"][f"/api/v1/tools/{tool.name}"]["post"]["responses"]
     schema = responses["200"]["content"]["application/json"]["schema"]

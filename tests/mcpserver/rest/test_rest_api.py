@@ -57,7 +57,7 @@ def test_a_write_happens_with_a_read_write_key_and_is_audited_as_of_the_key(
     assert budgets(cast) == ["Core"]
 
 
-def test_a_write_with_a_read_only_key_is_refused_with_what_to_do(cast: Cast, reader: RestClient) -> None:
+def test_a_write_with_a_read_only_key_is_refused_with_instructions(cast: Cast, reader: RestClient) -> None:
     problem = reader.problem("create_budget", status=403, **BUDGET)
 
     assert problem["title"] == "Not allowed"

@@ -64,7 +64,7 @@ def test_a_file_is_planned_applied_and_exported(cast: Cast, writer: RestClient, 
     assert "tests read_write" in entry.actor_label
 
 
-def test_a_change_has_the_values_before_and_after_and_deletes_only_when_told_to(
+def test_a_change_has_the_values_before_and_after_and_deletes_only_on_request(
     cast: Cast, writer: RestClient
 ) -> None:
     create_budget(cast.account, "Core", 1_000)

@@ -97,7 +97,7 @@ def test_a_read_only_key_gets_no_answer_of_a_write(cast: Cast, writer: RestClien
     assert "needs write access" in problem_of(send(RestClient(mint(cast))), 403)["detail"]
 
 
-def test_a_key_that_is_none_is_refused_and_read_tools_need_none(cast: Cast, writer: RestClient) -> None:
+def test_an_invalid_key_is_refused_and_read_tools_need_none(cast: Cast, writer: RestClient) -> None:
     for key in ("", "a b", "x" * 256):
         assert "1 to 255 visible ASCII characters" in problem_of(send(writer, key), 400)["detail"]
     assert budgets(cast) == []
@@ -127,7 +127,7 @@ def first_call(cast: Cast) -> Iterator[threading.Event]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_while_the_first_call_is_under_way_a_second_is_told_to_wait(
+def test_a_second_call_during_the_first_is_refused_with_a_retry_time(
     cast: Cast, writer: RestClient, first_call: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:

@@ -29,7 +29,7 @@ def writer(ops: AlertChannel, writer: McpClient) -> McpClient:
     return writer
 
 
-def test_an_account_without_alerts_is_told_where_they_are_made(cast: Cast) -> None:
+def test_an_account_without_alerts_sees_where_to_create_them(cast: Cast) -> None:
     mcp_client = McpClient(mint(cast))
 
     channels = mcp_client.ask("listAlertChannels")
@@ -39,7 +39,7 @@ def test_an_account_without_alerts_is_told_where_they_are_made(cast: Cast) -> No
     assert mcp_client.ask("listAlertDeliveries")["summary"] == "'Acme' has no alert deliveries."
 
 
-def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
+def test_channels_are_listed_without_their_secrets(cast: Cast) -> None:
     with account_scope(cast.account):
         slack = AlertChannel.objects.create(
             account=cast.account,
@@ -66,7 +66,7 @@ def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
     assert McpClient(mint(cast)).ask("listAlertChannels", search="zzz")["channels"] == []
 
 
-def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: McpClient) -> None:
+def test_subscriptions_are_listed_newest_first_and_filtered(cast: Cast, writer: McpClient) -> None:
     with account_scope(cast.account):
         budget = create_budget(cast.account, "Cloud")
         subscription = subscribe_to_budget(cast.account, "Cloud", 80, 100)
@@ -103,7 +103,7 @@ def test_paused_subscriptions_are_counted_in_the_first_sentence(cast: Cast, writ
     assert summary == "'Acme' has 2 alert subscriptions; 1 of those listed paused."
 
 
-def test_deliveries_are_told_page_by_page_and_narrowed(cast: Cast, ops: AlertChannel, writer: McpClient) -> None:
+def test_deliveries_are_listed_by_page_and_filtered(cast: Cast, ops: AlertChannel, writer: McpClient) -> None:
     with account_scope(cast.account):
         ids = [delivery(cast.account, ops) for _ in range(3)]
         delivered = delivery(cast.account, ops, "delivered", is_test=True)

@@ -34,7 +34,7 @@ def test_no_real_answer_has_a_bare_amount(mcp_client: McpClient, tool: Tool) -> 
         assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
 
 
-def test_revenue_in_one_currency_stands_beside_no_cost_in_another(mcp_client: McpClient, cast: Cast) -> None:
+def test_revenue_in_one_currency_is_next_to_no_cost_in_another(mcp_client: McpClient, cast: Cast) -> None:
     sold = [
         event(clock.today() - timedelta(days=back), "prod", 50, metric="revenue", unit="USD")
         for back in range(1, 60)

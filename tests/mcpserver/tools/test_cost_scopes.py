@@ -88,7 +88,7 @@ def test_savings_are_of_the_lines_of_a_scope(
 
 
 @pytest.mark.parametrize("tool", ["listSavingsRecommendations", "listAnomalies"])
-def test_a_scope_of_nobody_is_refused_with_the_nearest(mcp_client: McpClient, acme: Account, tool: str) -> None:
+def test_a_scope_with_an_unknown_value_is_refused_with_the_nearest(mcp_client: McpClient, acme: Account, tool: str) -> None:
     bills(acme)
 
     for scope, nearest in (
@@ -177,7 +177,7 @@ def test_anomalies_are_of_a_scope_whose_cost_moved_in_their_days(
 
 
 @pytest.mark.parametrize("page", ["savings", "anomalies"])
-def test_a_page_of_a_scope_of_nobody_says_so(cast: Cast, acme: Account, page: str) -> None:
+def test_a_page_of_a_scope_with_an_unknown_value_says_so(cast: Cast, acme: Account, page: str) -> None:
     bills(acme)
 
     response = signed_in(cast.viewer).get(f"/a/{acme.slug}/{page}/", {"provider": "Azur"})

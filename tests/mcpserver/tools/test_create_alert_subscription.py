@@ -167,7 +167,7 @@ def test_what_makes_no_subscription_is_refused_and_says_what_to_mend(
 
 
 @pytest.mark.parametrize("name", ["channel", "budget", "cost_source", "team", "cost_tag"])
-def test_what_another_account_has_answers_exactly_as_what_nobody_has(
+def test_objects_of_another_account_are_answered_like_objects_that_do_not_exist(
     cast: Cast, writer: McpClient, name: str
 ) -> None:
     with account_scope(cast.other_account):
@@ -241,7 +241,7 @@ def test_the_cap_filled_in_the_app_refuses_in_the_tool_and_the_reverse(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_calls_at_once_at_the_cap_one_wins(settings: LazySettings) -> None:
+def test_one_of_two_concurrent_calls_at_the_limit_succeeds(settings: LazySettings) -> None:
     settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT = 1
     cast = make_cast()
     with account_scope(cast.account):

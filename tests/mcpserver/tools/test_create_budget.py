@@ -176,7 +176,7 @@ def test_what_json_cannot_hold_is_refused_before_any_tool(
 
 
 @pytest.mark.parametrize("scope", ["cost_source", "team", "cost_tag"])
-def test_what_another_account_has_answers_exactly_as_what_nobody_has(
+def test_objects_of_another_account_are_answered_like_objects_that_do_not_exist(
     cast: Cast, writer: McpClient, scope: str
 ) -> None:
     with account_scope(cast.other_account):
@@ -267,7 +267,7 @@ def test_the_cap_filled_in_the_app_refuses_in_the_tool_and_the_reverse(
     ],
     ids=["budget", "dashboard"],
 )
-def test_of_two_calls_at_once_at_the_cap_one_wins(
+def test_one_of_two_concurrent_calls_at_the_limit_succeeds(
     settings: LazySettings, tool: str, arguments: dict[str, Any], cap: str
 ) -> None:
     setattr(settings, cap, 1)

@@ -61,7 +61,7 @@ def test_the_console_url_is_the_page_with_the_same_question(mcp_client: McpClien
     assert SpendQuery.from_params(parse_qs(url.query)).filters[0].values == ["AWS", "GCP & more"]
 
 
-def test_arguments_are_taken_kindly(mcp_client: McpClient) -> None:
+def test_arguments_are_accepted_leniently(mcp_client: McpClient) -> None:
     answer = mcp_client.ask(
         "querySpend",
         period="Last Month",

@@ -76,7 +76,7 @@ def test_the_owner_stays_owner_in_whatever_group(cast: Cast, scim: Scim) -> None
     assert role_of(cast, cast.owner) == "owner"
 
 
-def test_who_comes_back_gets_the_role_of_her_groups(cast: Cast, scim: Scim) -> None:
+def test_a_returning_member_gets_the_role_of_her_groups(cast: Cast, scim: Scim) -> None:
     add_mapping(cast, "FinOps", role=Role.ADMIN)
     ann = scim.create_user("ann")
     scim.create_group("FinOps", ann["id"])

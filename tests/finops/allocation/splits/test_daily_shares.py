@@ -57,7 +57,7 @@ def test_the_order_of_days_changes_nothing(days_with_weights: list[Day]) -> None
     assert allocate_by_day(days_with_weights) == allocate_by_day(days_with_weights[::-1])
 
 
-def test_what_comes_out_even_is_not_cut() -> None:
+def test_an_exact_result_is_not_shortened() -> None:
     thirds = [([1, 2], {"a": 10}), ([2, 1], {"a": 10}), ([1, 6], {"a": 7})]
 
     assert allocate_by_day(thirds) == {"a": (27, [11, 16])}

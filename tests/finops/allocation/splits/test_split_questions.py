@@ -379,7 +379,7 @@ def test_before_splits_costs_what_it_did(payer: Account, method: str, more: int)
     assert queries("after") == before + more
 
 
-def test_the_effect_of_one_split_is_told_value_by_value(payer: Account) -> None:
+def test_the_effect_of_one_split_is_listed_by_value(payer: Account) -> None:
     split(payer)
 
     effect: Any = split_effect(payer, SharedCostSplit.objects.get(), DateRange(FIRST, SECOND))

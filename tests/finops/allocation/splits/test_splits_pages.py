@@ -61,7 +61,7 @@ def create_split_row(account: Account, **changes: Any) -> SharedCostSplit:
         )
 
 
-def test_an_account_without_splits_is_told_what_they_are_for(member: Client, cast: Cast) -> None:
+def test_an_account_without_splits_sees_what_they_are_for(member: Client, cast: Cast) -> None:
     assert "No splits yet" in get_page(member, PAGE)
     assert "/shared-costs/new/" in member.get(PAGE).content.decode()
     assert "/shared-costs/new/" not in signed_in(cast.viewer).get(PAGE).content.decode()
@@ -91,7 +91,7 @@ def test_the_list_sorts_searches_and_exports(member: Client, payer: Account) -> 
     assert [row["Split"] for row in csv_rows(member.get(f"{PAGE}?format=csv&q=db"))] == ["Another"]
 
 
-def test_what_is_refused_keeps_what_was_typed(member: Client, payer: Account) -> None:
+def test_a_refused_form_keeps_its_input(member: Client, payer: Account) -> None:
     answer = member.post(f"{PAGE}new/", {**FORM, "percent": ["70", "29", ""]})
 
     assert "add up to 99, 1 short of 100" in text_of(answer, status=422)

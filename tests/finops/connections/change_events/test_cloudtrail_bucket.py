@@ -249,7 +249,7 @@ def test_log_files_that_cannot_be_read_are_counted_and_named(
     assert titles(cast) == ["RunInstances i-1", "RunInstances i-2"]
 
 
-def test_what_is_no_log_file_is_not_read(cast: Cast, trail: TrailOfTests, reads: list[str]) -> None:
+def test_other_files_than_logs_are_not_read(cast: Cast, trail: TrailOfTests, reads: list[str]) -> None:
     folder = key_of(march_time("10T09:10"), "a").rpartition("/")[0]
     wrong_day = key_of(march_time("11T09:10"), "x").rpartition("/")[2]
     for name in ("readme.txt", f"{ACCOUNT}_CloudTrail_eu-west-1_20260310T9910Z_a.json.gz", wrong_day):
@@ -303,7 +303,7 @@ def test_settings_of_a_bucket_are_checked(values: dict[str, Any], text: str) -> 
 
 
 @pytest.mark.parametrize(("checks", "stored"), [(0, 0), (1, 0), (3, 3)])
-def test_a_sync_that_is_killed_goes_on_and_doubles_nothing(
+def test_a_sync_that_is_killed_resumes_and_stores_nothing_twice(
     cast: Cast, s3: S3TestBucket, settings: Settings, checks: int, stored: int
 ) -> None:
     """A month asks twice whether the sync goes on: before its events are written, and before they are committed."""

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.mark.parametrize(("checks", "stored"), [(0, 0), (1, 0), (3, 3)])
-def test_a_sync_that_is_killed_while_it_stores_a_month_goes_on_and_doubles_nothing(
+def test_a_sync_that_is_killed_while_it_stores_a_month_resumes_and_stores_nothing_twice(
     cast: Cast, replay: ReplayServer, settings: Settings, checks: int, stored: int
 ) -> None:
     """A month asks twice whether the sync goes on: before its events are written, and before they are committed."""

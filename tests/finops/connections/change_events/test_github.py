@@ -211,7 +211,7 @@ def test_pages_of_one_token_are_not_asked_for_with_another(cast: Cast, github: G
     assert not [each for each in github.replay.requests[requests:] if "if-none-match" in each.headers]
 
 
-def test_a_limit_that_is_reached_waits_until_it_is_reset_and_goes_on(
+def test_a_limit_that_is_reached_waits_until_it_is_reset_and_continues(
     cast: Cast, github: GitHubHost, sleeps: list[float]
 ) -> None:
     connection = connect(cast)

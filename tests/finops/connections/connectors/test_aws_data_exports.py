@@ -176,7 +176,7 @@ def test_files_of_older_executions_are_not_read_where_the_manifest_lies_above_th
     assert months(config)[MAY] == before
 
 
-def test_a_delivery_that_is_under_way_is_waited_for(
+def test_a_month_is_not_read_during_its_delivery(
     config: AwsBucketConfig, export: DataExport, tmp_path: Path
 ) -> None:
     export.deliver("2026-05", {"focus-00001.csv.gz": as_csv_gz(focus_rows()[:9])})
@@ -240,7 +240,7 @@ def test_a_manifest_that_names_a_foreign_key_is_refused_by_its_name(
 
 
 @pytest.mark.parametrize("manifest", [b"", b"{", b"[]", b'{"dataFiles": 3}', b"\xff\xfe", b'{"files": []}'])
-def test_a_manifest_that_is_none_says_so(
+def test_an_invalid_manifest_says_so(
     config: AwsBucketConfig, export: DataExport, tmp_path: Path, manifest: bytes
 ) -> None:
     export.s3_bucket.put(export.put_manifest("2026-05", []), manifest)

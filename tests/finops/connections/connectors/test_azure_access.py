@@ -156,7 +156,7 @@ def test_a_secret_that_has_expired_says_where_to_make_another(entra: ReplayServe
     assert "s3cret" not in access_error.value.message
 
 
-def test_an_app_without_the_role_is_told_its_name(entra: ReplayServer) -> None:
+def test_an_app_without_the_role_gets_the_name_of_the_role(entra: ReplayServer) -> None:
     entra.routes[f"/{GUID}/oauth2/v2.0/token"] = lambda _request: Reply.of_json({"access_token": "t"})
     entra.routes["/exports"] = lambda _request: Reply(
         403, headers={"x-ms-error-code": "AuthorizationPermissionMismatch"}

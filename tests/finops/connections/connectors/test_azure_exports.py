@@ -65,7 +65,7 @@ def test_a_focus_export_arrives_to_the_cent_and_is_not_read_twice(
     assert actions(sync_now(connection)) == {"2026-05": "unchanged"}
 
 
-def test_of_two_runs_of_a_month_the_newest_counts(
+def test_the_newest_of_two_runs_of_a_month_counts(
     cast: Cast, connection: CostConnection, export: AzureExport
 ) -> None:
     export.deliver(MAY, {"part_0.csv": month_rows("2026-05", "1")}, "9", time="202605100102")
@@ -198,7 +198,7 @@ def test_a_manifest_that_names_a_foreign_blob_is_refused_by_its_name(
 
 
 @pytest.mark.parametrize("manifest", [b"", b"{", b"[]", b'{"blobs": 3}', b"\xff\xfe", b'{"files": []}'])
-def test_a_manifest_that_is_none_says_so(export: AzureExport, tmp_path: Path, manifest: bytes) -> None:
+def test_an_invalid_manifest_says_so(export: AzureExport, tmp_path: Path, manifest: bytes) -> None:
     export.container.put(export.put_manifest(MAY, []), manifest)
 
     with pytest.raises(SourceError, match=r"manifest\.json cannot be read as a manifest"):

@@ -243,7 +243,7 @@ def test_a_file_that_names_its_currency_keeps_it(cast: Cast, folder: Path) -> No
     assert "JPY" not in cost_by(cast.account, "currency")
 
 
-def test_what_is_no_currency_is_refused_at_its_field(cast: Cast, folder: Path) -> None:
+def test_an_invalid_currency_is_refused_at_its_field(cast: Cast, folder: Path) -> None:
     with pytest.raises(UserError) as error:
         services.create_connection(
             account=cast.account,

@@ -59,7 +59,7 @@ def test_an_object_that_is_another_now_is_a_conflict(
         CONNECTOR.fetch(config(), CONNECTOR.months(config())[0], Fetch(tmp_path))
 
 
-def test_a_longer_answer_than_was_asked_for_is_not_read(google: ReplayServer, tmp_path: Path) -> None:
+def test_an_answer_longer_than_requested_is_not_read(google: ReplayServer, tmp_path: Path) -> None:
     google.routes[f"{LISTING}/2026%2F05%2F1.csv"] = lambda _request: Reply(200, b"abcd")
 
     with pytest.raises(SourceError, match="more than the 3 bytes"):
@@ -89,7 +89,7 @@ def test_a_permission_that_is_missing_names_itself_the_account_and_the_role(
     json.dumps({"type": "external_account", "credential_source": {"file": "/etc/passwd"}}),
     json.dumps({"type": "authorized_user", "client_id": "a", "client_secret": "b", "refresh_token": "c"}),
 ])  # fmt: skip
-def test_what_is_no_key_of_a_service_account_is_refused(google: ReplayServer, key: str) -> None:
+def test_an_invalid_key_of_a_service_account_is_refused(google: ReplayServer, key: str) -> None:
     with pytest.raises(SourceError, match="service account") as error:
         CONNECTOR.months(config(key=key))
     assert error.value.field == "key"

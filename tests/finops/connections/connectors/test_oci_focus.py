@@ -261,7 +261,7 @@ def test_a_report_that_is_replaced_while_it_is_read_is_a_conflict(
         )
 
 
-def test_a_tenancy_without_the_policy_is_told_which(oracle: OracleBucket) -> None:
+def test_a_tenancy_without_the_policy_gets_its_name(oracle: OracleBucket) -> None:
     oracle.server.routes[LISTING] = lambda _request: Reply.of_json({"code": "BucketNotFound"}, 404)
 
     with pytest.raises(AccessError, match="endorse its group to read objects in tenancy usage-report"):
@@ -281,7 +281,7 @@ def test_a_key_that_oracle_does_not_know_says_what_to_check(oracle: OracleBucket
         "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----",  # pragma: allowlist secret
     ],
 )
-def test_what_is_no_private_key_is_refused_at_its_field(oracle: OracleBucket, text: str) -> None:
+def test_an_invalid_private_key_is_refused_at_its_field(oracle: OracleBucket, text: str) -> None:
     with pytest.raises(SourceError, match="Not an RSA private key") as error:
         CONNECTOR.months(config(private_key=text))
     assert error.value.field == "private_key"

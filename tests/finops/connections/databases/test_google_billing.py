@@ -296,7 +296,7 @@ def test_the_check_says_which_export_it_is(
         (["service"], "neither the FOCUS export (it lacks BilledCost) nor the standard or detailed"),
     ],
 )
-def test_the_check_names_the_columns_that_an_export_lacks(
+def test_the_check_names_the_missing_columns_of_an_export(
     cast: Cast, vendor: Vendor, without: list[str], words: str
 ) -> None:
     load(vendor, [line()], without)

@@ -156,7 +156,7 @@ def test_lines_without_a_billing_period_are_counted_and_not_left_out(cast: Cast,
     assert [each.fix for each in failed] == [sync.error]
 
 
-def test_a_period_that_is_none_of_a_bill_is_said(cast: Cast, shop_database: ShopDatabase) -> None:
+def test_a_period_that_is_not_a_billing_period_is_reported(cast: Cast, shop_database: ShopDatabase) -> None:
     """A time for each line instead of the begin of its month."""
     shop_database.admin.execute("""
         INSERT INTO lines SELECT 1, 1, 'EUR', now() - n * interval '1 second', now(), 'Usage', 'Own', 'Compute', '{}'

@@ -210,7 +210,7 @@ def test_a_job_of_bigquery_that_failed_says_why_and_what_to_do(
         assert words in failed[0].fix
 
 
-def test_a_quota_of_bigquery_is_no_permission_that_lacks(server: ReplayServer) -> None:
+def test_a_quota_of_bigquery_is_no_missing_permission(server: ReplayServer) -> None:
     vendor = bigquery_vendor(server)
     connector = connector_of("bigquery")
     error = {"reason": "rateLimitExceeded", "message": "Too many."}
@@ -253,7 +253,7 @@ def test_a_month_of_snowflake_is_that_in_utc_whatever_the_zone_of_its_times(
 
 
 @pytest.mark.django_db
-def test_a_credential_without_the_permission_says_which_it_lacks(cast: Cast, vendor: Vendor) -> None:
+def test_a_credential_without_the_permission_says_which_one_is_missing(cast: Cast, vendor: Vendor) -> None:
     refusal = Reply.of_json({"error": {"message": "denied"}}, 403)
     vendor.server.faults = [refusal]
 
@@ -317,7 +317,7 @@ def test_columns_that_are_not_read_are_named(cast: Cast, vendor: Vendor) -> None
         json.dumps({**ACCOUNT, "private_key": "x"}),
     ],
 )
-def test_what_is_no_service_account_key_is_said_at_its_field(
+def test_an_invalid_service_account_key_is_reported_at_its_field(
     cast: Cast, server: ReplayServer, text: str
 ) -> None:
     failed = bigquery_vendor(server).findings(cast, key=text)

@@ -94,7 +94,7 @@ def test_a_regenerated_key_takes_the_place_of_the_old_one(cast: Cast, cost_clien
     assert CostPushClient(cost_client.source, new).send("GET", PUSHES).status_code == 200
 
 
-def test_a_revoked_key_is_dead_at_once_and_pushes_that_were_committed_go_on(
+def test_a_revoked_key_is_dead_at_once_and_pushes_that_were_committed_continue(
     cast: Cast, cost_client: CostPushClient
 ) -> None:
     cost_client.send("POST", f"{MONTHS}/2026-05", csv_rows("1"))
@@ -151,7 +151,7 @@ def test_two_keys_are_of_two_sources(cast: Cast) -> None:
     assert sum(filter(None, first.billed().values())) == 3
 
 
-def test_the_snippets_say_what_the_door_takes(cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_snippets_match_what_the_endpoint_accepts(cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch) -> None:
     curl, python, litellm = push_snippets("http://127.0.0.1:8000/api/costs", cost_client.key)
 
     words = shlex.split(curl.text.replace("\\\n", ""))

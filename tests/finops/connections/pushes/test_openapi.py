@@ -47,7 +47,7 @@ def test_the_document_is_served_to_everybody_and_valid() -> None:
     validate(answer.json())
 
 
-def test_every_answer_of_the_door_is_documented(
+def test_every_answer_of_the_endpoint_is_documented(
     cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     push = cost_client.open()
@@ -110,7 +110,7 @@ def test_every_answer_of_the_door_is_documented(
     ]
 
 
-def test_every_path_of_the_door_is_documented() -> None:
+def test_every_path_of_the_endpoint_is_documented() -> None:
     from finops.connections.api_urls import urlpatterns
 
     names = {"push_id": "id", "number": "n", "month": "month"}

@@ -132,7 +132,7 @@ def test_a_commit_twice_is_once(cost_client: CostPushClient) -> None:
     assert error_of(cost_client.commit(push, 2))[0] == 409
 
 
-def test_of_two_pushes_of_a_month_the_last_commit_stays(cost_client: CostPushClient) -> None:
+def test_the_last_commit_of_two_pushes_of_a_month_stays(cost_client: CostPushClient) -> None:
     first, second = cost_client.open(), cost_client.open()
     cost_client.put(first, 1, csv_rows("1"))
     cost_client.put(second, 1, csv_rows("2"))
@@ -248,19 +248,19 @@ def test_a_strangers_push_is_not_there(cast: Cast, cost_client: CostPushClient) 
 
 
 @pytest.mark.parametrize("name", ["1", "x", NO_ID, "0" * 500, "../../etc", "%00"])
-def test_an_id_that_is_none_is_not_there(cost_client: CostPushClient, name: str) -> None:
+def test_an_invalid_id_is_not_there(cost_client: CostPushClient, name: str) -> None:
     assert error_of(cost_client.send("GET", f"{PUSHES}/{name}"))[0] == 404
 
 
 @pytest.mark.parametrize(
     "month", ["2026-13", "2026-5", "202605", "2026-05-01", "", "May", "\u0662\u0660\u0662\u0666-05", None, 5]
 )
-def test_a_month_that_is_none_is_refused(cost_client: CostPushClient, month: Any) -> None:
+def test_an_invalid_month_is_refused(cost_client: CostPushClient, month: Any) -> None:
     assert error_of(cost_client.send("POST", PUSHES, {"month": month}))[0] == 400
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "1001", "x", "1.5", "9" * 300])
-def test_a_number_that_is_none_is_refused(cost_client: CostPushClient, number: str) -> None:
+def test_an_invalid_number_is_refused(cost_client: CostPushClient, number: str) -> None:
     push = cost_client.open()
 
     assert error_of(cost_client.send("PUT", f"{push}/parts/{number}", csv_rows("1")))[0] == 400
@@ -284,7 +284,7 @@ def test_a_body_that_is_no_such_object_is_refused(cost_client: CostPushClient, b
         ("OPTIONS", f"{MONTHS}/{MAY}", "POST"),
     ],
 )
-def test_another_method_is_told_which_there_are(cost_client: CostPushClient, method: str, path: str, allowed: str) -> None:
+def test_another_method_gets_the_list_of_allowed_methods(cost_client: CostPushClient, method: str, path: str, allowed: str) -> None:
     answer = cost_client.send(method, path)
 
     assert error_of(answer)[0] == 405

@@ -151,7 +151,7 @@ def test_rows_may_have_different_columns_and_unknown_ones(cost_client: CostPushC
     assert cost_client.billed() == {MAY: Decimal(15)}
 
 
-def test_a_value_that_is_none_fails_with_its_part_row_and_column(cost_client: CostPushClient) -> None:
+def test_an_invalid_value_fails_with_its_part_row_and_column(cost_client: CostPushClient) -> None:
     status = cost_client.push({"rows": [row("1")]}, {"rows": [row("1"), row("soon")]})
 
     assert status["status"] == "failed"

@@ -217,7 +217,7 @@ def test_a_part_that_the_disk_lost_fails_the_push(cost_client: CostPushClient) -
     assert cost_client.status(push)["error"] == "Part 1 was lost on this server. Push the month again."
 
 
-def test_a_nearly_full_disk_takes_no_part_and_lets_pushes_wait(cost_client: CostPushClient, settings: Any) -> None:
+def test_a_nearly_full_disk_accepts_no_part_and_delays_pushes(cost_client: CostPushClient, settings: Any) -> None:
     push = cost_client.open()
     cost_client.put(push, 1, csv_rows("1"))
     before = settings.LOW_DISK_BYTES
@@ -296,7 +296,7 @@ def test_an_import_that_is_canceled_in_the_console_fails_the_push(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_commits_at_once_one_counts(cost_client: CostPushClient) -> None:
+def test_one_of_many_concurrent_commits_counts(cost_client: CostPushClient) -> None:
     push = cost_client.open()
     cost_client.put(push, 1, csv_rows("1"))
 
@@ -334,7 +334,7 @@ def test_parts_that_come_at_once_are_all_there(cost_client: CostPushClient) -> N
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_at_once_import_a_push_once(cost_client: CostPushClient) -> None:
+def test_two_concurrent_workers_import_a_push_once(cost_client: CostPushClient) -> None:
     cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))
     pk = push_of(cost_client).pk
 
@@ -363,7 +363,7 @@ def test_a_push_is_read_in_a_child_process(cost_client: CostPushClient) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_json_that_breaks_in_the_child_is_told(cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_json_in_the_child_process_is_reported(cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("finops.connections.push_files.CHECKED_BYTES", 0)
     push = cost_client.open()
     assert cost_client.put(push, 1, b'{"rows": [{"BilledCost": 1}, 5]}').status_code == 200

@@ -34,7 +34,7 @@ def upload(member: Client, cost_client: CostPushClient, **fields: str) -> None:
         assert run_import(job.pk)
 
 
-def test_an_upload_into_a_source_that_a_program_pushes_to_is_refused_with_what_to_do(
+def test_an_upload_into_a_source_that_a_program_pushes_to_is_refused_with_instructions(
     cost_client: CostPushClient, member: Client
 ) -> None:
     cost_client.push(csv_rows("1"))
@@ -61,7 +61,7 @@ def test_who_is_sure_uploads_over_a_push_and_the_next_push_says_what_it_replaces
     assert (status["note"], cost_client.billed()) == (None, {MAY: Decimal(3)})
 
 
-def test_a_push_that_replaced_an_upload_goes_on_saying_so(cost_client: CostPushClient, member: Client) -> None:
+def test_a_push_that_replaced_an_upload_still_says_so(cost_client: CostPushClient, member: Client) -> None:
     upload(member, cost_client)
     first = cost_client.push(csv_rows("2"))
     assert "focus.csv" in first["note"]

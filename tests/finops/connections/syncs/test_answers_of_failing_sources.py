@@ -184,7 +184,7 @@ def test_a_source_without_cost_is_named_unless_a_filter_by_source_leaves_it_out(
     assert EMPTY not in summary("source", "Files")
 
 
-def test_another_account_hears_nothing_of_it(cast: Cast, connection: CostConnection) -> None:
+def test_another_account_gets_no_alert(cast: Cast, connection: CostConnection) -> None:
     fail()
     with account_scope(cast.other_account):
         assert source_notes(cast.other_account, load_sources(cast.other_account)).warnings == ()

@@ -80,7 +80,7 @@ def test_bytes_of_a_month_count_by_half_when_they_are_fetched_and_whole_when_the
     assert sync.bytes_done == sync.bytes_total == sum(sizes.values())
 
 
-def test_the_time_left_is_told_from_what_this_sync_has_read_a_second(connection: CostConnection) -> None:
+def test_the_remaining_time_is_estimated_from_the_rate_of_this_sync(connection: CostConnection) -> None:
     now = clock.now()
     sync = CostSync(
         status="running",

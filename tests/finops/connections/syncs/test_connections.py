@@ -90,7 +90,7 @@ def test_sealed_secrets_do_not_open_in_another_account(
         ({"folder": "/x", "bucket": "b"}, "bucket", "Folders of months has no setting 'bucket'."),
     ],
 )
-def test_what_is_wrong_is_said_on_its_field_and_nothing_is_made(
+def test_an_error_is_shown_at_its_field_and_nothing_is_made(
     cast: Cast, month_folders: type[MonthFolders], values: dict[str, object], field: str, sentence: str
 ) -> None:
     with pytest.raises(UserError) as error:

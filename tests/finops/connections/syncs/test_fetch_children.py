@@ -164,7 +164,7 @@ def test_a_fetch_that_takes_memory_without_end_is_ended(
     assert "more than 400 MB of memory" in sync_in_child(connection).error
 
 
-def test_a_pause_that_the_other_side_asks_for_comes_back_from_the_process(
+def test_a_retry_delay_of_the_vendor_is_returned_by_the_process(
     connection: CostConnection, scripted_connection: Callable[[str], None]
 ) -> None:
     connection.interval_minutes = 15

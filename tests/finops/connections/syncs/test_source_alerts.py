@@ -54,7 +54,7 @@ def source_subscription(cast: Cast, connection: CostConnection) -> CostConnectio
     return connection
 
 
-def test_a_source_that_fails_twice_is_told_once_and_its_end_once(
+def test_a_source_that_fails_twice_is_alerted_once_and_its_end_once(
     cast: Cast, source_subscription: CostConnection, export: Path
 ) -> None:
     fail(source_subscription, export, times=1)
@@ -86,7 +86,7 @@ def test_a_failure_makes_its_account_due(cast: Cast, source_subscription: CostCo
     assert due_accounts() == [cast.account.pk]
 
 
-def test_a_late_delivery_is_told_once_and_the_next_ends_it(
+def test_a_late_delivery_is_alerted_once_and_the_next_one_ends_it(
     cast: Cast, source_subscription: CostConnection, export: Path
 ) -> None:
     deliver(source_subscription, export, 6, 5, 4, 3)
@@ -142,7 +142,7 @@ def pagerduty_event(row: AlertDelivery) -> dict[str, Any]:
     return pagerduty.payload(PagerDutyTarget(routing_key="k" * 32), envelope)
 
 
-def test_it_is_subscribed_to_on_the_page(cast: Cast, connection: CostConnection) -> None:
+def test_a_source_alert_is_created_on_the_page(cast: Cast, connection: CostConnection) -> None:
     create_channel(cast.account)
     row = subscribe(cast.account, "source")
     client = signed_in(cast.member)

@@ -144,7 +144,7 @@ def test_files_that_come_after_their_listing_are_read_by_the_next_sync(
     assert billed_by_month(cast) == {"2026-04": Decimal(1), "2026-05": Decimal(3)}
 
 
-def test_a_sync_that_takes_too_long_is_stopped_and_the_next_goes_on(
+def test_a_sync_that_takes_too_long_is_stopped_and_the_next_continues(
     cast: Cast,
     connection: CostConnection,
     export: Path,
@@ -180,7 +180,7 @@ def test_a_person_who_cancels_an_import_of_a_sync_fails_that_month(
     assert sync.error == "2026-05: The import was canceled. The next sync reads the month again."
 
 
-def test_two_workers_at_once_do_a_sync_once(
+def test_two_concurrent_workers_do_a_sync_once(
     cast: Cast, connection: CostConnection, export: Path, month_folders: type[MonthFolders]
 ) -> None:
     write_month(export, "2026-05", "1")

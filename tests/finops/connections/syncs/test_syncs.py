@@ -108,7 +108,7 @@ def test_a_header_only_file_beside_files_with_lines_is_no_error(
     assert total(cast.account) == Decimal(1)
 
 
-def test_a_month_that_the_listing_lacks_stays(cast: Cast, connection: CostConnection, export: Path) -> None:
+def test_a_month_missing_in_the_listing_stays(cast: Cast, connection: CostConnection, export: Path) -> None:
     part = write_month(export, "2026-04", "7")
     write_month(export, "2026-05", "1")
     sync_now(connection)
@@ -278,7 +278,7 @@ def test_the_schedule_queues_what_is_due_once_and_leaves_what_is_paused(
     assert CostSync.objects.order_by("-pk")[0].trigger == "schedule"
 
 
-def test_a_listing_ends_where_nothing_is_new_and_leaves_months_to_whoever_reads_them(
+def test_a_listing_without_changes_ends_and_new_months_are_left_to_the_sync(
     cast: Cast, connection: CostConnection, export: Path, month_folders: type[MonthFolders]
 ) -> None:
     write_month(export, "2026-05", "1")

@@ -62,7 +62,7 @@ def is_sure_hidden(response: Any) -> bool:
     return bool(element.rstrip().endswith("hidden"))
 
 
-def test_an_upload_into_a_synced_source_is_refused_with_what_to_do(
+def test_an_upload_into_a_synced_source_is_refused_with_instructions(
     cast: Cast, connection: CostConnection, member: Client
 ) -> None:
     response = send(member, connection.cost_source.pk)
@@ -79,7 +79,7 @@ def test_who_is_sure_uploads_all_the_same(cast: Cast, connection: CostConnection
     assert CostImport.objects.get().source_id == connection.cost_source.pk
 
 
-def test_while_syncs_are_paused_nothing_is_asked(
+def test_paused_syncs_send_no_requests(
     cast: Cast, connection: CostConnection, member: Client
 ) -> None:
     services.pause_connection(connection=connection, actor=cast.actor)

@@ -56,7 +56,7 @@ def receive(source: UsageSource, *days_ago: int) -> None:
         )
 
 
-def test_an_event_source_that_fails_twice_is_told_once_and_its_end_once(
+def test_an_event_source_that_fails_twice_is_alerted_once_and_its_end_once(
     cast_with_subscription: Cast, tmp_path: Path, settings: Settings
 ) -> None:
     folder = tmp_path / "events"
@@ -108,7 +108,7 @@ def create_pull(cast: Cast, **more: object) -> CostConnection:
     )
 
 
-def test_pulled_usage_that_fails_twice_is_told_once_and_its_end_once(cast_with_subscription: Cast) -> None:
+def test_pulled_usage_that_fails_twice_is_alerted_once_and_its_end_once(cast_with_subscription: Cast) -> None:
     connection = create_pull(cast_with_subscription, failures=1, failing_since=NOON - timedelta(hours=2))
     assert evaluate(cast_with_subscription.account) == []
     CostConnection.objects.update(failures=2)
@@ -167,7 +167,7 @@ def test_usage_that_rests_at_weekends_is_not_late_on_sunday(cast_with_subscripti
         assert evaluate(cast_with_subscription.account) == ["source 'Backend' is late"]
 
 
-def test_sources_of_three_kinds_with_one_number_are_told_apart(cast_with_subscription: Cast) -> None:
+def test_sources_of_three_kinds_with_one_number_are_distinguished(cast_with_subscription: Cast) -> None:
     """Ids of usage and event sources may be equal: each has an episode and an end of its own."""
     events = EventSource.objects.create(account=cast_with_subscription.account, pk=999_001, name="GitHub", kind="pull")
     usage = UsageSource.objects.create(account=cast_with_subscription.account, pk=999_001, name="Stripe", kind="pull")

@@ -121,7 +121,7 @@ def test_an_object_that_is_gone_is_a_conflict(bucket_and_put: tuple[StorageBucke
         bucket.download_month([BucketObject("gone.csv", 3, '"0"')], Fetch(tmp_path))
 
 
-def test_what_progress_raises_passes(bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path) -> None:
+def test_an_exception_of_progress_is_raised(bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path) -> None:
     bucket, upload = bucket_and_put
     upload("exports/a.csv")
 

@@ -83,7 +83,7 @@ def test_how_long_an_overloaded_server_asks_for_is_kept(server: Receiver) -> Non
 @pytest.mark.parametrize(
     "behave", [reset_connection, respond_with(200, "<html>no S3"), respond_with(200, "{}")]
 )
-def test_what_is_no_s3_is_an_error(server: Receiver, behave: Any) -> None:
+def test_a_server_other_than_s3_is_an_error(server: Receiver, behave: Any) -> None:
     server.behave = behave
 
     with open_bills(server) as bucket, pytest.raises(SourceError, match="bills"):
@@ -99,7 +99,7 @@ def test_no_redirect_is_followed(server: Receiver) -> None:
         assert other.requests == []
 
 
-def test_a_body_that_ends_early_is_asked_for_again_and_then_unavailable(server: Receiver) -> None:
+def test_a_body_that_ends_early_is_requested_again_and_then_unavailable(server: Receiver) -> None:
     server.behave = lambda handler, over: _short(handler)
 
     with open_bills(server) as bucket, pytest.raises(SourceUnavailable, match="the connection broke"):

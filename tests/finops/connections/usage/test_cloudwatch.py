@@ -111,7 +111,7 @@ def test_metrics_with_exactly_the_dimensions_are_stored_once(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_customer_whom_cloudwatch_lists_no_more_is_still_asked_for(
+def test_a_customer_no_longer_listed_by_cloudwatch_is_still_queried(
     cast: Cast, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = connect(cast)

@@ -22,7 +22,7 @@ __all__ = ["shop"]
 
 
 @pytest.mark.parametrize("checks", [2, 7])
-def test_a_sync_that_is_killed_while_it_stores_a_day_goes_on_and_doubles_nothing(
+def test_a_sync_that_is_killed_while_it_stores_a_day_resumes_and_stores_nothing_twice(
     cast: Cast, shop: Shop, settings: Settings, checks: int
 ) -> None:
     connect(cast, shop)

@@ -89,7 +89,7 @@ def test_the_dry_run_shows_the_first_rows_and_names_missing_columns(cast: Cast, 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_busy_vendor_is_asked_again_and_a_statement_that_fails_says_why(cast: Cast, vendor: Vendor) -> None:
+def test_a_busy_vendor_is_retried_and_a_statement_that_fails_says_why(cast: Cast, vendor: Vendor) -> None:
     connection = vendor.connect(cast)
     vendor.server.faults = [Reply(429), Reply(503)]
     with account_scope(cast.account):

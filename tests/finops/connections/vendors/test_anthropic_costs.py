@@ -234,14 +234,14 @@ def test_a_key_that_may_read_costs_alone_gives_ids_for_names(api: AnthropicApi, 
 
 
 @pytest.mark.parametrize("currency", ["", "dollars", "US$"])
-def test_a_currency_that_is_none_is_refused(api: AnthropicApi, tmp_path: Path, currency: str) -> None:
+def test_an_invalid_currency_is_refused(api: AnthropicApi, tmp_path: Path, currency: str) -> None:
     of_month(api.cost)[0]["cost"]["currency"] = currency
     with pytest.raises(SourceError, match="instead of a currency code such as USD"):
         fetch_rows(CONNECTOR, CONFIG, MARCH, tmp_path)
 
 
 @pytest.mark.parametrize("amount", ["NaN", "Infinity", "1e400", "1E-400"])
-def test_an_amount_that_is_none_is_refused(api: AnthropicApi, tmp_path: Path, amount: str) -> None:
+def test_an_invalid_amount_is_refused(api: AnthropicApi, tmp_path: Path, amount: str) -> None:
     bill_month = CONNECTOR.months(CONFIG)[0]
     of_month(api.cost)[0]["cost"]["amount"] = amount
     with pytest.raises(SourceError, match="instead of an amount or quantity"):

@@ -106,7 +106,7 @@ def test_an_empty_file_has_no_months(api: GrafanaApi) -> None:
         ('BilledCost,BillingPeriodStart\n"1"x,2026-03-01\n', "not valid CSV"),
     ],
 )
-def test_what_is_no_focus_file_is_refused(api: GrafanaApi, text: str, words: str) -> None:
+def test_a_file_other_than_focus_is_refused(api: GrafanaApi, text: str, words: str) -> None:
     api.text = text
     with pytest.raises(SourceError, match=words):
         CONNECTOR.months(CONFIG)

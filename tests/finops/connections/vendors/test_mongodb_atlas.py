@@ -200,7 +200,7 @@ def test_an_invoice_without_lines_has_no_file(api: AtlasApi, tmp_path: Path) -> 
     assert fetch(api, tmp_path) == []
 
 
-def test_a_check_tells_a_wrong_secret_from_a_missing_role(api: AtlasApi) -> None:
+def test_a_check_distinguishes_a_wrong_secret_from_a_missing_role(api: AtlasApi) -> None:
     assert [each.is_ok for each in CONNECTOR.check(CONFIG)] == [True, True]
     wrong = AtlasConfig(organization_id=ORG, client_id=CLIENT, client_secret="mdb_sa_sk_of_another")
     (sign_in,) = CONNECTOR.check(wrong)

@@ -61,7 +61,7 @@ def test_the_next_files_of_the_source_are_read_by_its_mapping(cast: Cast, source
     }
 
 
-def test_a_file_that_lacks_a_column_of_the_mapping_names_it(
+def test_a_file_without_a_column_of_the_mapping_names_it(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     services.save_column_mapping(source=source, document=document(), actor=cast.actor)
@@ -145,7 +145,7 @@ def test_a_mapping_is_one_a_source_replaced_whole_and_audited(cast: Cast, source
     assert not ColumnMapping.objects.filter(source=source).exists()
 
 
-def test_a_mapping_that_lacks_the_cost_is_refused_with_what_to_do(cast: Cast, source: CostSource) -> None:
+def test_a_mapping_without_the_cost_is_refused_with_instructions(cast: Cast, source: CostSource) -> None:
     with pytest.raises(ValidationError) as error:
         services.save_column_mapping(source=source, document=MappingDocument(), actor=cast.actor)
     assert error.value.message_dict == {

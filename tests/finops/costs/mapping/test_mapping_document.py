@@ -67,7 +67,7 @@ def problem_of(**changes: Any) -> tuple[str, str]:
         ({"decimal_mark": None}, "decimal_mark", "Choose the number format"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_of_the_column_with_what_to_do(
+def test_an_error_is_reported_of_the_column_with_instructions(
     changes: dict[str, Any], field: str, message: str
 ) -> None:
     problem = problem_of(**changes)
@@ -76,7 +76,7 @@ def test_what_is_wrong_is_said_of_the_column_with_what_to_do(
 
 
 @pytest.mark.parametrize("stored", [{"amounts": []}, {"else": 1}, {"granularity": "week"}, {"tags": [{}]}])
-def test_what_is_no_document_is_refused(stored: dict[str, Any]) -> None:
+def test_an_invalid_document_is_refused(stored: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="Invalid column mapping"):
         document_of(stored)
 

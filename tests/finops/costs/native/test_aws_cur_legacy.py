@@ -104,7 +104,7 @@ def test_an_amount_that_is_no_number_is_named_by_its_own_row_and_column() -> Non
     assert "row 3, column lineItem/UnblendedCost: 'five'" in error.value.message
 
 
-def test_a_report_that_lacks_a_column_says_which_one_by_its_own_name() -> None:
+def test_a_report_without_a_column_says_which_one_by_its_own_name() -> None:
     data = (AWS / "cur_legacy.csv").read_bytes().replace(b"lineItem/CurrencyCode", b"lineItem/Nothing")
     with pytest.raises(FocusFileError, match="without lineItem/CurrencyCode") as error:
         FocusRead(data)

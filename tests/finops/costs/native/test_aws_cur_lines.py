@@ -258,7 +258,7 @@ def test_who_called_is_the_actor() -> None:
     assert only_row(usage("1", line_item_iam_principal=principal))["actor"] == principal
 
 
-def test_tags_of_accounts_and_principals_stay_apart_from_those_of_resources() -> None:
+def test_tags_of_accounts_and_principals_stay_separate_from_those_of_resources() -> None:
     lines = [
         usage(
             "1",

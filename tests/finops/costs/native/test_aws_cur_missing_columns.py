@@ -47,7 +47,7 @@ def test_a_whole_report_says_nothing_of_unused_commitments() -> None:
     assert "is unknown and missing" not in notes(FocusRead(as_csv([PLAN_FEE, RESERVATION_FEE])))
 
 
-def test_upfront_fees_that_cannot_be_told_from_others_are_said() -> None:
+def test_upfront_fees_that_cannot_be_distinguished_are_reported() -> None:
     covered = line("DiscountedUsage", "0", reservation_effective_cost=Decimal("0.5"))
     fee = line("Fee", "500", reservation_reservation_a_r_n=RESERVATION)
     assert "may be in effective cost twice" not in notes(FocusRead(as_csv([fee, covered])))

@@ -156,7 +156,7 @@ def test_both_exports_without_commitments_count_once() -> None:
     assert sum(read.column("billed_cost")) == sum(read.column("effective_cost")) == Decimal("3.65")
 
 
-def test_a_part_without_commitments_is_told_by_its_name() -> None:
+def test_a_part_without_commitments_is_named() -> None:
     parts = [ACTUAL, AMORTIZED, export(of({}, "7", SubscriptionId="c"))]
     with pytest.raises(FocusFileError, match="Put ActualCost or AmortizedCost into its name"):
         assert FocusRead(*parts).rows
@@ -185,12 +185,12 @@ def test_every_layout_is_read_with_its_total(file: str) -> None:
     assert all(row["account_id"].startswith("/subscriptions/") and row["service"] for row in read.rows)
 
 
-def test_a_line_without_a_cost_is_refused_where_it_stands() -> None:
+def test_a_line_without_a_cost_is_refused_with_its_position() -> None:
     with pytest.raises(FocusFileError, match=r"row 2, column PreTaxCost \(BilledCost\): is empty"):
         assert FocusRead((SAMPLES / "BOM.csv").read_bytes()).rows
 
 
-def test_an_export_without_a_currency_says_what_it_lacks() -> None:
+def test_an_export_without_a_currency_says_what_is_missing() -> None:
     with pytest.raises(FocusFileError, match=r"without BillingCurrency\. Export"):
         FocusRead((SAMPLES / "values_VirtualMachine.csv").read_bytes())
 
@@ -204,7 +204,7 @@ def test_names_are_those_of_microsofts_own_focus_export() -> None:
     assert (row["tag:env"], row["tag:team"]) == ("prod", "core")
 
 
-def test_a_service_that_the_table_lacks_keeps_its_meter_category() -> None:
+def test_a_service_missing_in_the_table_keeps_its_meter_category() -> None:
     row = FocusRead(
         export({"ConsumedService": "Contoso.New", "ResourceId": "", "MeterCategory": "New Thing"})
     ).row
@@ -332,12 +332,12 @@ def test_dates_that_nothing_decides_are_said() -> None:
     assert "Dates were read as month/day/year: Azure writes them so" in notes(FocusRead(data))
 
 
-def test_a_date_that_is_none_is_refused_by_its_own_row_and_column() -> None:
+def test_an_invalid_date_is_refused_by_its_own_row_and_column() -> None:
     with pytest.raises(FocusFileError, match=r"row 3, column Date: '31/31/2023' is not a date"):
         assert FocusRead(export({}, {"Date": "31/31/2023"})).rows
 
 
-def test_exports_in_parquet_are_read_alike(tmp_path: Path) -> None:
+def test_exports_in_parquet_are_read_the_same_way(tmp_path: Path) -> None:
     columns = {
         name: [value] for name, value in {**ENTERPRISE, "CostInBillingCurrency": "", "Date": ""}.items()
     }
@@ -356,7 +356,7 @@ def as_parquet(folder: Path, data: bytes) -> bytes:
     return (folder / "bill.parquet").read_bytes()
 
 
-def test_a_pair_in_parquet_is_read_alike(tmp_path: Path) -> None:
+def test_a_pair_in_parquet_is_read_the_same_way(tmp_path: Path) -> None:
     read = FocusRead(as_parquet(tmp_path, ACTUAL), as_parquet(tmp_path, AMORTIZED))
     assert (sum(read.column("billed_cost")), sum(read.column("effective_cost"))) == (
         Decimal("83.65"),
@@ -433,7 +433,7 @@ def test_any_pair_adds_up_to_its_raw_files(lines: list[tuple[dict[str, str], str
     assert "differ" not in notes(read)
 
 
-def test_a_part_that_a_sync_has_fetched_is_told_by_its_name_on_disk(tmp_path: Path) -> None:
+def test_a_part_that_a_sync_has_fetched_is_recognized_by_its_name_on_disk(tmp_path: Path) -> None:
     parts = {
         "1": ACTUAL,
         "2": AMORTIZED,

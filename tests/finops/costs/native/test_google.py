@@ -300,7 +300,7 @@ def test_credits_that_only_a_late_line_of_json_has_are_taken_off() -> None:
     assert FocusRead(first * 100 + second).column("billed_cost")[-2:] == [Decimal("10.5"), Decimal("6.25")]
 
 
-def test_a_record_of_json_that_is_none_is_refused_where_it_stands() -> None:
+def test_an_invalid_json_record_is_refused_with_its_position() -> None:
     good, bad = json_lines({}, {}).splitlines(keepends=True)
     bad = bad.replace(json.dumps({"month": "202208"}).encode(), b'"202208"')
     with pytest.raises(FocusFileError, match=r"row 2, column invoice: '202208' is no record"):

@@ -163,7 +163,7 @@ def test_what_has_no_rate_is_in_no_total_and_named_first(account_with_both: Acco
     assert answer.warnings[0] == f"No exchange rate to USD: {euros.impact:,.2f} EUR. Not in the total."
 
 
-def test_one_whose_days_lack_a_rate_stays_as_it_is(acme: Account, euros: Anomaly) -> None:
+def test_an_anomaly_without_rates_for_its_days_is_not_converted(acme: Account, euros: Anomaly) -> None:
     enter(
         acme, {SPIKE - timedelta(days=7): Decimal(2)}
     )  # it holds for seven days, and the second day has none

@@ -46,7 +46,7 @@ def test_the_list_shows_open_ones_with_their_impact(
     assert "vm-2" in html
 
 
-def test_the_list_by_state_is_empty_where_nobody_said_so(
+def test_the_list_by_state_is_empty_without_states(
     cast: Cast, spike: Anomaly, client_for: ClientFor
 ) -> None:
     html = client_for(cast.viewer).get(f"{LIST}?state=resolved").content.decode()
@@ -171,7 +171,7 @@ def test_without_anything_the_pages_say_what_to_do(cast: Cast, client_for: Clien
     assert client.get(f"{LIST}open/").content.strip() == b""
 
 
-def test_a_calm_account_is_told_so(cast: Cast, acme: Account, client_for: ClientFor) -> None:
+def test_an_account_without_anomalies_says_so(cast: Cast, acme: Account, client_for: ClientFor) -> None:
     add_source(acme, bill())
     assert run_detection(acme) == []
 

@@ -44,7 +44,7 @@ def test_a_restated_month_of_its_source_is_named(spike: Anomaly) -> None:
         ("budget.create", "Bill", []),
     ],
 )
-def test_what_is_of_something_else_is_not(
+def test_audit_entries_of_other_objects_are_no_causes(
     spike: Anomaly, action: str, target: str, months: list[str]
 ) -> None:
     assert record_entry(spike, action, target, months=months) == []
@@ -58,7 +58,7 @@ def test_a_changed_cost_tag_is_named_where_it_is_watched(spike: Anomaly) -> None
     ]
 
 
-def test_what_is_long_before_is_not(spike: Anomaly) -> None:
+def test_audit_entries_long_before_are_no_causes(spike: Anomaly) -> None:
     assert record_entry(spike, "cost_source.create", "Bill", at=NEAR - timedelta(days=9)) == []
 
 

@@ -105,7 +105,7 @@ def test_the_impact_of_a_subscription_counts_in_its_currency(
     assert bool(evaluate(euros)) is is_sent
 
 
-def test_one_without_a_rate_to_compare_is_sent_and_says_so(euros: Account) -> None:
+def test_an_anomaly_without_a_rate_to_compare_is_sent_and_says_so(euros: Account) -> None:
     show_in(euros, "GBP")
     subscribe_to_anomalies(euros, 1_000_000, currency="GBP")
     (anomaly,) = run_detection(euros)
@@ -116,7 +116,7 @@ def test_one_without_a_rate_to_compare_is_sent_and_says_so(euros: Account) -> No
     assert values["Conversion"] == "No exchange rate from EUR to GBP"
 
 
-def test_one_that_was_known_before_a_subscription_in_the_display_currency_is_not_sent(euros: Account) -> None:
+def test_an_anomaly_that_was_known_before_a_subscription_in_the_display_currency_is_not_sent(euros: Account) -> None:
     show_in(euros, "USD")
     run_detection(euros)
     subscribe_to_anomalies(euros, 700)
@@ -146,7 +146,7 @@ def store_in_dollars(row: Anomaly) -> None:
     AnomalyRun.objects.update(data_version="")
 
 
-def test_one_that_was_stored_in_a_display_currency_keeps_its_id_and_is_not_sent_again(euros: Account) -> None:
+def test_an_anomaly_that_was_stored_in_a_display_currency_keeps_its_id_and_is_not_sent_again(euros: Account) -> None:
     subscribe_to_anomalies(euros)
     show_in(euros, "USD")
     (anomaly,) = run_detection(euros)

@@ -87,7 +87,7 @@ def quarterly(index: int) -> float:
     return flat(index) + (900.0 if day(index).day == 12 and day(index).month in (1, 4, 7, 10) else 0.0)
 
 
-def test_a_quarterly_fee_is_learnt_from_two_and_its_absence_is_no_drop() -> None:
+def test_a_quarterly_fee_is_learned_from_two_and_its_absence_is_no_drop() -> None:
     def ended(index: int) -> float:
         return flat(index) if day(index) > date(2026, 8, 1) else quarterly(index)
 
@@ -113,7 +113,7 @@ def bursting(index: int) -> float:
     return flat(index) * (4.0 if index in busy else 1.0)
 
 
-def test_bursts_that_come_every_two_weeks_are_learnt_and_larger_or_longer_ones_are_found() -> None:
+def test_bursts_that_come_every_two_weeks_are_learned_and_larger_or_longer_ones_are_found() -> None:
     since = date(2026, 4, 1)
     at = 9 + 11 * 32 + 7
 
@@ -125,7 +125,7 @@ def test_bursts_that_come_every_two_weeks_are_learnt_and_larger_or_longer_ones_a
     assert longer.last >= day(at + 7)
 
 
-def test_a_weekly_batch_is_learnt_and_one_that_is_missing_or_doubled_is_found() -> None:
+def test_a_weekly_batch_is_learned_and_one_that_is_missing_or_doubled_is_found() -> None:
     def batch(index: int) -> float:
         return flat(index) * (5.0 if day(index).weekday() == 2 else 0.1)
 
@@ -188,7 +188,7 @@ def test_cost_that_was_never_there_is_new() -> None:
     assert all(each.expected == 0 for each in new.days)
 
 
-def test_what_goes_on_where_the_data_ends_says_so() -> None:
+def test_what_continues_where_the_data_ends_says_so() -> None:
     (step,) = detections(lambda index: weekly(index) * (1.8 if index >= AT else 1.0), days=AT + 4)
 
     assert (step.ongoing, step.last) == (True, day(AT + 3))

@@ -110,7 +110,7 @@ def test_what_was_measured_counts_before_what_causes_suggest() -> None:
     assert len(incident_groups([team, tag])) == 2
 
 
-def test_two_dimensions_without_a_service_are_told_apart_by_their_finest_causes() -> None:
+def test_two_dimensions_without_a_service_are_distinguished_by_their_finest_causes() -> None:
     team = a_view(3, "team", "Search", 100, causes={"service": {"Compute": 100}, "resource": {"vm-1": 100}})
     elsewhere = a_view(5, "tag:env", "dev", 80, causes={"service": {"Compute": 80}, "resource": {"vm-9": 80}})
 

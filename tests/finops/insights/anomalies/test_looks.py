@@ -55,7 +55,7 @@ def test_a_spike_is_found_with_its_exact_money(acme: Account) -> None:
     assert anomaly.severity == "high"
 
 
-def test_it_is_due_once_for_each_change_and_day(acme: Account) -> None:
+def test_detection_is_due_once_for_each_change_and_day(acme: Account) -> None:
     source = add_source(acme, bill())
     assert due_accounts() == [acme.pk]
     assert detect_if_due(acme)
@@ -89,7 +89,7 @@ def days_later(days: int) -> AbstractContextManager[None]:
     return clock.frozen(NOON + timedelta(days=days))
 
 
-def test_one_that_grows_stays_the_same(acme: Account) -> None:
+def test_an_anomaly_that_grows_stays_the_same(acme: Account) -> None:
     first = LAST - timedelta(days=1)
     source = add_source(acme, bill(with_extra(first, LAST, "200")))
     (before,) = run_detection(acme)
@@ -205,7 +205,7 @@ def test_cost_is_amortized_whatever_the_view(acme: Account) -> None:
     assert run_detection(acme) == []
 
 
-def test_currencies_are_told_apart(acme: Account) -> None:
+def test_currencies_are_distinguished(acme: Account) -> None:
     odd = with_extra(SPIKE, SPIKE, "500")
     add_source(acme, [*bill(odd), *bill(currency="EUR")])
 
@@ -263,7 +263,7 @@ def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast
     assert row.also_seen_as == []
 
 
-def test_one_bucket_in_two_services_a_team_and_a_region_is_one_and_counts_once(
+def test_a_bucket_in_two_services_a_team_and_a_region_is_one_anomaly_and_counts_once(
     acme: Account, cast: Cast, client_for: Callable[[User], Client]
 ) -> None:
     """Beside it another of the same region and days, which is one of its own."""
@@ -297,7 +297,7 @@ def test_one_bucket_in_two_services_a_team_and_a_region_is_one_and_counts_once(
     assert page.count(numbers.signed_money(anomaly.impact, "USD")) >= 3
 
 
-def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -> None:
+def test_marking_as_expected_adjusts_the_model_and_reopening_undoes_it(acme: Account, cast: Cast) -> None:
     first = LAST - timedelta(days=3)
     source = add_source(acme, bill(with_extra(first, LAST, "200")))
     (anomaly,) = run_detection(acme)
@@ -316,7 +316,7 @@ def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -
     assert (again.pk, again.state, again.last_day) == (anomaly.pk, "open", end)
 
 
-def test_one_that_goes_on_after_it_was_resolved_opens_again(acme: Account, cast: Cast) -> None:
+def test_a_resolved_anomaly_that_continues_is_reopened(acme: Account, cast: Cast) -> None:
     first = LAST - timedelta(days=1)
     source = add_source(acme, bill(with_extra(first, LAST, "200")))
     (anomaly,) = run_detection(acme)
@@ -331,7 +331,7 @@ def test_one_that_goes_on_after_it_was_resolved_opens_again(acme: Account, cast:
     assert "Reopened: it continued after it was resolved." in incident_of(after).note
 
 
-def test_one_that_ended_long_ago_is_closed(acme: Account) -> None:
+def test_an_anomaly_that_ended_long_ago_is_closed(acme: Account) -> None:
     source = add_source(acme, bill(with_extra(SPIKE, SPIKE, "500")))
     run_detection(acme)
 

@@ -226,7 +226,7 @@ def test_the_commitments_that_are_not_listed_are_summed(acme: Account) -> None:
     assert answer.truncated.startswith("3 more are in the row other")
 
 
-def test_an_account_without_commitments_is_told_so(acme: Account) -> None:
+def test_an_account_without_commitments_says_so(acme: Account) -> None:
     answer = utilization(acme, [on_demand("5")])
 
     assert answer.totals == []

@@ -76,7 +76,7 @@ def test_all_pages_of_the_bills_subscriptions_become_recommendations(
     assert all("elsewhere" not in path for path in api.replay.paths())
 
 
-def test_a_subscription_that_the_bill_does_not_have_is_not_asked(
+def test_a_subscription_that_the_bill_does_not_have_is_not_queried(
     api: ArmApi, acme: Account, cast: Cast
 ) -> None:
     source = connect_azure(cast)
@@ -269,7 +269,7 @@ def test_credentials_that_never_might_read_them_lack_nothing(api: ArmApi, acme: 
     assert "role Reader" in answer.refreshes[0].problem
 
 
-def test_a_secret_that_has_expired_is_said_and_never_told(api: ArmApi, acme: Account, cast: Cast) -> None:
+def test_an_expired_secret_is_reported_and_never_shown(api: ArmApi, acme: Account, cast: Cast) -> None:
     source = connect_azure(cast)
     store_lines(acme, source, machine_lines("10"))
     message = f"AADSTS7000222: The provided client secret keys for app '{CLIENT}' are expired: {SECRET}."
@@ -283,7 +283,7 @@ def test_a_secret_that_has_expired_is_said_and_never_told(api: ArmApi, acme: Acc
     assert SECRET not in f"{error.value.message}{refreshed.error}"
 
 
-def test_a_busy_api_is_asked_again_after_the_time_that_it_names(
+def test_a_busy_api_is_retried_after_the_time_that_it_names(
     api: ArmApi, acme: Account, cast: Cast, sleeps: list[float]
 ) -> None:
     source = connect_azure(cast)
@@ -342,7 +342,7 @@ def findings(cast: Cast, api: ArmApi, monkeypatch: pytest.MonkeyPatch) -> list[A
     )
 
 
-def test_a_check_names_the_permission_that_lacks_and_that_it_is_optional(
+def test_a_check_names_the_missing_permission_and_that_it_is_optional(
     api: ArmApi, acme: Account, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert [(each.is_ok, each.is_optional) for each in findings(cast, api, monkeypatch)] == [(True, True)] * 2
@@ -358,7 +358,7 @@ def test_a_check_names_the_permission_that_lacks_and_that_it_is_optional(
     assert "It sees no subscription." in findings(cast, api, monkeypatch)[-1].fix
 
 
-def test_a_sas_or_other_storage_asks_nobody(api: ArmApi, acme: Account, cast: Cast) -> None:
+def test_a_sas_or_other_storage_sends_no_role_request(api: ArmApi, acme: Account, cast: Cast) -> None:
     sas = "https://acmebilling.blob.core.windows.net/cost-exports?sp=rl&sig=abc"
     for at, values in enumerate(
         ({"access": "sas_url", "sas_url": sas}, {"endpoint": "https://storage.example"})

@@ -110,7 +110,7 @@ def test_a_dismissed_one_gives_the_resource_back_to_our_rule(acme: Account, sour
     assert [each.rule for each in list_savings(acme, SavingsQuery()).recommendations] == ["volume_type"]
 
 
-def test_of_several_for_one_resource_the_largest_counts(acme: Account, source: CostSource) -> None:
+def test_the_largest_of_several_savings_of_one_resource_counts(acme: Account, source: CostSource) -> None:
     bring(
         source,
         row(),
@@ -250,7 +250,7 @@ def test_a_small_file_that_unpacks_to_much_work_is_refused(
 
 
 @given(st.one_of(st.binary(max_size=300), st.binary(max_size=200).map(lambda tail: as_csv([row()]) + tail)))
-def test_any_bytes_are_read_or_refused_in_words(content: bytes) -> None:
+def test_any_bytes_are_read_or_refused_with_a_message(content: bytes) -> None:
     with contextlib.suppress(UserError):
         hub_file = read_file(io.BytesIO(content))
         assert all(each.monthly_saving >= 0 and len(each.currency) == 3 for each in hub_file.rows)

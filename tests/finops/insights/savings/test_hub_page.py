@@ -46,7 +46,7 @@ def test_a_member_uploads_and_sees_it_in_the_list(
     assert "Rightsize: vol-1" in html
 
 
-def test_what_is_wrong_with_a_file_stands_at_its_field(
+def test_an_error_of_a_file_is_shown_at_its_field(
     cast: Cast, source: CostSource, client_for: ClientFor
 ) -> None:
     answer = client_for(cast.member).post(PAGE, post_file(source, b"a,b\n"))

@@ -212,7 +212,7 @@ def test_a_commitment_takes_the_place_of_our_own_estimate(
         (saves("-" + "9" * 30), "which is not an amount."),
     ],
 )
-def test_one_that_cannot_be_read_is_left_out_and_named(
+def test_a_recommendation_that_cannot_be_read_is_left_out_and_named(
     api: GoogleApi, acme: Account, source: CostSource, impact: dict[str, Any], problem: str
 ) -> None:
     api.put(hint(1), hint(2, "vm-2", primaryImpact=impact))
@@ -252,7 +252,7 @@ def test_a_service_account_without_the_role_keeps_all(
     assert len(recommender_savings(acme)) == 1
 
 
-def test_a_key_that_is_not_accepted_is_never_told(api: GoogleApi, acme: Account, source: CostSource) -> None:
+def test_a_key_that_is_not_accepted_is_never_shown(api: GoogleApi, acme: Account, source: CostSource) -> None:
     api.replay.routes["/token"] = lambda _request: Reply.of_json(
         {"error": "invalid_grant", "error_description": "Token has been expired or revoked."}, 401
     )
@@ -261,7 +261,7 @@ def test_a_key_that_is_not_accepted_is_never_told(api: GoogleApi, acme: Account,
     assert "PRIVATE KEY" not in error.value.message
 
 
-def test_a_busy_api_is_asked_again_and_one_that_is_down_keeps_all(
+def test_a_busy_api_is_retried_and_one_that_is_down_keeps_all(
     api: GoogleApi, acme: Account, source: CostSource, sleeps: list[float]
 ) -> None:
     api.put(hint(1))
@@ -288,7 +288,7 @@ def test_only_projects_of_the_bill_are_asked_and_a_bill_in_bigquery_too(
     assert not any("acme-else" in path or "Support" in path for path in api.replay.paths())
 
 
-def test_a_check_names_the_role_that_lacks_and_that_it_is_optional(
+def test_a_check_names_the_missing_role_and_that_it_is_optional(
     api: GoogleApi, acme: Account, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(connector_of("google_bucket")), "check", lambda _self, _config: [])

@@ -102,7 +102,7 @@ def test_the_page_says_where_recommendations_are_from_and_of_when(
     assert "Not read on 2026-03-02: " in html
 
 
-def test_an_assistant_is_told_of_when_they_are_in_the_first_sentence(
+def test_an_assistant_sees_a_failed_refresh_in_the_first_sentence(
     cast: Cast, acme: Account, api: ArmApi, source: CostSource
 ) -> None:
     fail_later(api, acme, source)
@@ -117,7 +117,7 @@ def test_an_assistant_is_told_of_when_they_are_in_the_first_sentence(
 
 
 @pytest.mark.parametrize("status", ["open", "dismissed", "acted"])
-def test_the_first_sentence_says_it_whatever_is_asked(
+def test_the_first_sentence_says_so_for_every_query(
     acme: Account, api: ArmApi, source: CostSource, status: str
 ) -> None:
     fail_later(api, acme, source)

@@ -345,7 +345,7 @@ def test_currencies_are_never_added_and_ids_are_stable(acme: Account) -> None:
     assert euros.currency == "EUR"
 
 
-def test_the_list_is_filtered_and_goes_on_by_cursor(acme: Account) -> None:
+def test_the_list_is_filtered_and_continues_by_cursor(acme: Account) -> None:
     add_source(acme, [*old("10"), *volume("10"), *daily("10")])
 
     first = list_savings(acme, SavingsQuery(limit=2))

@@ -83,7 +83,7 @@ def test_bills_that_prove_nothing_are_said_so(cast: Cast, acme: Account, client_
     assert "No savings found" in client_for(cast.viewer).get(LIST).content.decode()
 
 
-def test_one_has_formula_and_evidence_and_a_viewer_no_buttons(
+def test_a_saving_has_formula_and_evidence_and_a_viewer_no_buttons(
     cast: Cast, gp2: Recommendation, client_for: ClientFor
 ) -> None:
     html = client_for(cast.viewer).get(page(gp2)).content.decode()
@@ -117,7 +117,7 @@ def test_dismissing_needs_a_reason(cast: Cast, gp2: Recommendation, client_for: 
     assert not SavingsDismissal.objects.exists()
 
 
-def test_what_was_dismissed_opens_again(
+def test_a_dismissed_saving_can_be_reopened(
     cast: Cast, acme: Account, gp2: Recommendation, client_for: ClientFor
 ) -> None:
     client = client_for(cast.member)
@@ -147,7 +147,7 @@ def test_a_day_in_the_future_is_refused(cast: Cast, gp2: Recommendation, client_
     assert "up to today (2026-03-01)" in answer.content.decode()
 
 
-def test_an_id_that_is_none_is_not_found(cast: Cast, gp2: Recommendation, client_for: ClientFor) -> None:
+def test_an_invalid_id_is_not_found(cast: Cast, gp2: Recommendation, client_for: ClientFor) -> None:
     client = client_for(cast.member)
 
     assert client.get(f"{LIST}sav_none/").status_code == 404

@@ -69,7 +69,7 @@ def test_what_a_price_list_cannot_price_is_left_out_and_named(
     assert reason in answer.summary
 
 
-def test_one_price_for_several_units_is_none(acme: Account) -> None:
+def test_one_price_for_several_units_is_no_price(acme: Account) -> None:
     lines = [machine("10", "100"), machine("10", "100", pricing_unit="Seconds"), cost(DAY, 5)]
 
     answer = simulate(acme, lines, prices=[price("BoxUsage:m5.large", "0.08")])
@@ -126,7 +126,7 @@ def test_what_a_commitment_covers_has_no_price_in_another_region(acme: Account) 
     assert "may not apply in the other region" in answer.summary
 
 
-def test_a_commitment_that_ends_lets_its_usage_move(acme: Account) -> None:
+def test_the_usage_of_an_ended_commitment_moves(acme: Account) -> None:
     covered = commitment_line(
         "30", "Used", region="us-east-1", usage_type="BoxUsage:m5.large", sku_id="one", **quantity("600")
     )

@@ -77,7 +77,7 @@ def test_a_quotient_without_an_end_still_adds_up(acme: Account) -> None:
     assert parts["volume"] + parts["price"] == Decimal(100)
 
 
-def test_what_begins_is_new_and_what_ends_is_gone(acme: Account) -> None:
+def test_groups_that_begin_are_new_and_groups_that_end_are_gone(acme: Account) -> None:
     answer = explain(
         acme,
         metered_line(JANUARY, "10", "5", service="Old", sku_id="old"),
@@ -105,7 +105,7 @@ def test_a_new_sku_in_an_old_service_is_new_in_it(acme: Account) -> None:
     assert [(cause.usage_type, cause.effect) for cause in answer.moves[0].causes] == [("GPU hours", "new")]
 
 
-def test_without_a_quantity_nobody_can_tell_price_from_volume(acme: Account) -> None:
+def test_without_a_quantity_price_and_volume_are_not_separated(acme: Account) -> None:
     answer = explain(acme, metered_line(JANUARY, "10", None), metered_line(FEBRUARY, "12", None))
 
     assert effects(answer.moves[0]) == {"unmeasured": Decimal(2)}
@@ -270,14 +270,14 @@ def test_days_without_data_before_give_a_reason_and_no_figures(acme: Account) ->
     assert "no data for 2025-02-01 to 2025-02-28" in answer.summary
 
 
-def test_an_account_without_cost_is_told_what_to_do(acme: Account) -> None:
+def test_an_account_without_cost_sees_what_to_do(acme: Account) -> None:
     answer = explain_spend_change(acme, SpendChangeQuery())
 
     assert answer.moves == []
     assert "no cost data yet" in " ".join(answer.warnings)
 
 
-def test_a_source_that_begins_between_stands_beside_the_change(acme: Account) -> None:
+def test_a_source_that_begins_between_is_next_to_the_change(acme: Account) -> None:
     add_source(acme, every_day([metered_line(JANUARY, "10", "5"), metered_line(FEBRUARY, "20", "5")]))
     add_source(acme, [metered_line(FEBRUARY, "3", "1", service="Maps")], name="Second bill")
 

@@ -46,7 +46,7 @@ def test_keys_that_mean_the_same(one: str, other: str) -> None:
         ("app", "apps-team"),
     ],
 )
-def test_keys_that_only_look_alike(one: str, other: str) -> None:
+def test_keys_with_similar_letters_stay_different(one: str, other: str) -> None:
     assert key_meaning(one) != key_meaning(other)
 
 
@@ -59,7 +59,7 @@ def test_values_that_mean_the_same(other: str) -> None:
     ("one", "other"),
     [("prod", "preprod"), ("prod", "non-prod"), ("1.2", "12"), ("v1-2", "v12"), ("cust-23", "cust-023")],
 )
-def test_values_that_only_look_alike(one: str, other: str) -> None:
+def test_values_with_similar_letters_stay_different(one: str, other: str) -> None:
     assert value_meaning(one) != value_meaning(other)
 
 

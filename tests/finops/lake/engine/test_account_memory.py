@@ -111,7 +111,7 @@ def test_instances_share_the_turns_of_the_process_and_only_the_last_used_stay(ca
 
 
 @pytest.mark.parametrize("value", [63, 0, 10**9])
-def test_memory_that_the_machine_lacks_is_refused_with_its_bounds(cast: Cast, value: int) -> None:
+def test_more_memory_than_the_machine_has_is_refused_with_its_bounds(cast: Cast, value: int) -> None:
     most = memory.lake_memory_ceiling() // memory.MB
     with pytest.raises(UserError, match=f"Lake memory, MB: {value:,} is not between 64 and {most:,}"):
         limit(cast.account, value)

@@ -64,7 +64,7 @@ def test_a_question_sees_the_lines_within_the_limit_alone(cast: Cast) -> None:
     assert total(cast.account) == 15
 
 
-def test_answers_of_two_limits_and_of_none_are_kept_apart(cast: Cast) -> None:
+def test_answers_of_two_limits_and_of_none_are_kept_separate(cast: Cast) -> None:
     store(cast.account, lines())
     for _ in range(2):
         for cost_limit, expected in ((CORE, 5), (None, 15), (limit("service", "s3"), 2)):
@@ -133,7 +133,7 @@ def test_a_rollup_without_a_column_of_the_limit_is_not_read(cast: Cast) -> None:
             assert row["total"] == expected
 
 
-def test_cost_is_refused_until_a_door_has_decided(cast: Cast) -> None:
+def test_cost_is_refused_until_an_access_check_has_run(cast: Cast) -> None:
     with no_decision(), pytest.raises(NoCostAccess):
         total(cast.account)
     with no_decision(), cost_access.cost_access(None):

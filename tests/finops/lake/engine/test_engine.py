@@ -112,7 +112,7 @@ def test_the_answer_has_the_types_of_the_expression(cast: Cast) -> None:
     }
 
 
-def test_tag_keys_that_differ_in_case_stay_apart(cast: Cast) -> None:
+def test_tag_keys_that_differ_in_case_stay_separate(cast: Cast) -> None:
     store(
         cast.account,
         [line(JANUARY, 1, tags={"Env": "a", "env": "b"}), line(JANUARY, 2, tags={"env": "a"})],

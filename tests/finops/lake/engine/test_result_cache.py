@@ -42,7 +42,7 @@ def lose_files(account: Account) -> None:
         storage().delete(segment.path)
 
 
-def test_a_question_asked_before_reads_no_file(cast: Cast) -> None:
+def test_a_repeated_query_reads_no_file(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     first = run_query(cast.account, billed_by("service"))
     lose_files(cast.account)
@@ -66,7 +66,7 @@ def test_an_equal_question_of_another_account_gets_that_accounts_answer(cast: Ca
         assert total(cast.other_account) == 2
 
 
-def test_usage_that_waits_is_counted_anew_and_usage_in_files_is_kept(cast: Cast) -> None:
+def test_usage_that_waits_is_counted_again_and_usage_in_files_is_kept(cast: Cast) -> None:
     moment = datetime(2026, 1, 5, tzinfo=UTC)
 
     def push(quantity: int) -> None:
@@ -143,7 +143,7 @@ def test_a_rolled_back_swap_leaves_no_trace(cast: Cast) -> None:
     assert total(cast.account) == 1
 
 
-def test_without_room_nothing_is_kept(cast: Cast, settings: Settings) -> None:
+def test_nothing_is_cached_without_memory(cast: Cast, settings: Settings) -> None:
     settings.LAKE_ANSWERS_BYTES = 0
     store(cast.account, [line(JANUARY, 1)])
     assert total(cast.account) == 1
@@ -157,7 +157,7 @@ def question(name: str) -> ResultKey:
     return ResultKey.of(Path("/lake"), compile_query(Kind.COST, build), [name], JANUARY, FEBRUARY)
 
 
-def test_the_least_recently_asked_answer_goes_first() -> None:
+def test_the_least_recently_used_answer_is_evicted_first() -> None:
     cache, table = QueryResultCache(), pa.table({"amount": [1, 2, 3]})
     max_bytes = 20 * (question("a").bytes + table.get_total_buffer_size())
     names = [f"file {index}" for index in range(30)]
@@ -170,7 +170,7 @@ def test_the_least_recently_asked_answer_goes_first() -> None:
     assert 10 < len(cached_names) <= 20
 
 
-def test_an_answer_too_large_for_its_part_of_the_room_is_not_kept() -> None:
+def test_an_answer_larger_than_its_share_of_the_cache_is_not_cached() -> None:
     cache, table = QueryResultCache(), pa.table({"amount": list(range(10_000))})
     cache.put(question("a"), table, max_bytes=table.get_total_buffer_size() * 4)
     assert cache.get(question("a")) is None

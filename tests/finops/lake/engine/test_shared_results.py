@@ -45,7 +45,7 @@ def test_what_one_process_answered_another_does_not_read_again(cast: Cast, redis
         run_query(cast.account, billed_by("region"))
 
 
-def test_answers_of_limited_readers_and_of_others_are_kept_apart(cast: Cast, redis: Redis) -> None:
+def test_answers_of_limited_readers_and_of_others_are_kept_separate(cast: Cast, redis: Redis) -> None:
     store(cast.account, [line(JANUARY, 1, service="EC2"), line(JANUARY, 2, service="S3")])
     for _ in range(2):
         for cost_limit, expected in ((None, 3), (limit("service", "ec2"), 1), (limit("service", "s3"), 2)):
@@ -86,7 +86,7 @@ def test_another_version_computes_its_own(cast: Cast, redis: Redis, monkeypatch:
         run_query(cast.account, billed_by("service"))
 
 
-def test_what_came_first_goes_where_there_is_no_room(cast: Cast, redis: Redis, settings: Settings) -> None:
+def test_the_oldest_entry_is_evicted_when_the_cache_is_full(cast: Cast, redis: Redis, settings: Settings) -> None:
     settings.LAKE_ANSWERS_BYTES = 10_000
     store(cast.account, [line(JANUARY, 1)])
     for number in range(30):

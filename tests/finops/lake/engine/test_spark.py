@@ -95,7 +95,7 @@ def test_the_answer_has_the_digits_and_types_of_the_expression(cast: Cast, setti
 
 
 @pytest.mark.usefixtures("cluster")
-def test_tag_keys_of_any_text_stay_apart(cast: Cast, settings: LazySettings) -> None:
+def test_tag_keys_of_any_text_stay_separate(cast: Cast, settings: LazySettings) -> None:
     keys = ["Env", "env", "a b", 'qu"ote', "back`tick", "sla/sh\\", "日本", "a.b", "", "NULL"]
     store(cast.account, [line(JANUARY, 1, tags={key: f"of {key}" for key in keys}), line(JANUARY, 2)])
     store(cast.account, [line(FEBRUARY, 4, tags={"env": "february"})], month=FEBRUARY)

@@ -165,7 +165,7 @@ def test_a_question_that_counts_lines_reads_the_lines(cast: Cast) -> None:
     assert run_query(cast.account, lambda cost: cost.agg(lines=cost.count())) == [{"lines": 7}]
 
 
-def test_a_column_that_a_month_lacks_hinders_no_rollup(cast: Cast) -> None:
+def test_a_column_missing_in_a_month_prevents_no_rollup(cast: Cast) -> None:
     store(cast.account, equal_lines(9, tags={"env": "prod"}))
     store(cast.account, [line(FEBRUARY, 1) for _ in range(9)], month=FEBRUARY)
     summarise(cast.account)
@@ -298,7 +298,7 @@ def test_rollups_that_a_worker_of_an_earlier_version_wrote_meanwhile_stay_and_ou
 # What changes and what breaks
 
 
-def test_a_restated_month_is_read_anew_at_once(cast: Cast) -> None:
+def test_a_restated_month_is_read_again_at_once(cast: Cast) -> None:
     store(cast.account, equal_lines(9, service="EC2"))
     summarise(cast.account)
 

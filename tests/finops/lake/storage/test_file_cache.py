@@ -88,7 +88,7 @@ def test_files_that_a_running_query_may_read_stay_beyond_the_cap(tmp_path: Path)
     assert (in_use.exists(), idle.exists()) == (True, False)
 
 
-def test_what_nobody_read_for_a_week_is_trimmed(tmp_path: Path) -> None:
+def test_entries_unread_for_a_week_are_removed(tmp_path: Path) -> None:
     cache = FileCache(tmp_path, 10**9)
     old, recent = _use(cache, "a", 8 * 86_400), _use(cache, "b", 6 * 86_400)
     cache.trim()

@@ -59,7 +59,7 @@ def test_questions_about_one_manifest_are_answered_over_the_same_files(cast: Cas
     assert totals(cast.account, "region") == {"eu": 7}
 
 
-def test_they_are_even_if_the_first_is_asked_after_an_import(cast: Cast) -> None:
+def test_a_manifest_keeps_its_files_after_a_later_import(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1, service="EC2")])
     before = cost_manifest(cast.account)
     store(cast.account, [line(JANUARY, 7, service="EC2")])
@@ -144,7 +144,7 @@ days = st.tuples(st.dates(JANUARY, date(2026, 3, 1)), st.dates(JANUARY, date(202
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40), deadline=None
 )
 @given(group_columns=columns, days=days, allow_rollups=st.booleans(), rolled_up=st.booleans())
-def test_they_are_what_postgresql_gives(
+def test_cached_files_equal_those_of_postgresql(
     cast: Cast, group_columns: list[str], days: tuple[date, date], allow_rollups: bool, rolled_up: bool
 ) -> None:
     segments.retire_source(account=cast.account, kind=Kind.COST, source_id=1)

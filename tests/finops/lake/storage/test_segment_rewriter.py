@@ -83,7 +83,7 @@ def test_all_rows_of_all_files_come_in_order_with_all_their_values(
     assert order == sorted(order)
 
 
-def test_of_a_file_that_is_not_sorted_no_row_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_row_of_an_unsorted_file_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segment_rewriter, "BUFFERED_CELLS", 0)
     monkeypatch.setattr(segment_rewriter, "LEAST_ROWS", 2)
     falling = [(f"m{9 - at % 10}", FIRST + timedelta(days=-at % 5), f"c{at % 3}") for at in range(40)]

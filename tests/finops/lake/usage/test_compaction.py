@@ -75,7 +75,7 @@ def test_segments_of_another_size_source_or_month_stay(cast: Cast) -> None:
     assert sorted(counts(cast)) == [1] * 9 + [8]
 
 
-def test_merging_goes_on_until_no_month_has_eight_of_a_size(cast: Cast) -> None:
+def test_merging_continues_until_no_month_has_eight_of_a_size(cast: Cast) -> None:
     for _ in range(7):
         flush(cast, *some_events(0, 8))
     for number in range(8):
@@ -123,7 +123,7 @@ def test_segments_of_too_many_keys_together_merge_as_far_as_they_fit(
     assert queries.dimension_keys(cast.account) == sorted(["shared", *(f"Key{n}" for n in range(8))])
 
 
-def test_keys_that_differ_by_case_alone_stay_apart_in_one_file(cast: Cast) -> None:
+def test_keys_that_differ_by_case_alone_stay_separate_in_one_file(cast: Cast) -> None:
     for number, key in enumerate(["env", "Env", "ENV", "straße", "STRASSE", "k", "\u212a", ""]):
         flush(cast, Event(Decimal(2**number), dimensions={key: f"v{number}"}))
     before = queries.dimension_keys(cast.account)

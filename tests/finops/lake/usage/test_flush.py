@@ -150,7 +150,7 @@ def test_an_event_larger_than_a_chunk_moves_all_the_same(cast: Cast, monkeypatch
     assert flush_usage(cast.account).events == 2
 
 
-def test_keys_that_differ_by_case_alone_stay_apart(cast: Cast) -> None:
+def test_keys_that_differ_by_case_alone_stay_separate(cast: Cast) -> None:
     keys = ["env", "Env", "ENV", "straße", "STRASSE", "k", "K", ""]
     push(cast.account, [Event(Decimal(2**n), dimensions={key: key}) for n, key in enumerate(keys)])
     flush_usage(cast.account)

@@ -82,7 +82,7 @@ def test_an_account_is_due_when_many_wait_and_the_fullest_comes_first(
 
 
 @pytest.mark.django_db
-def test_a_flush_that_fails_is_tried_again_ever_later_until_it_works(cast: Cast, broken_lake: Path) -> None:
+def test_a_flush_that_fails_is_retried_with_growing_delays_until_it_works(cast: Cast, broken_lake: Path) -> None:
     with later():
         push(cast.account, [Event()])
     assert stuck(cast.account) is not None
@@ -139,7 +139,7 @@ def test_without_any_worker_health_says_so_after_an_hour(cast: Cast) -> None:
 
 
 @pytest.mark.django_db
-def test_trouble_of_an_inbox_that_was_emptied_otherwise_is_none(cast: Cast, broken_lake: Path) -> None:
+def test_an_inbox_emptied_otherwise_is_no_problem(cast: Cast, broken_lake: Path) -> None:
     with later():
         push(cast.account, [Event()])
     with later(minutes=15):
@@ -206,7 +206,7 @@ def test_the_end_of_a_source_or_an_account_waits_for_a_flush(cast: Cast) -> None
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("large", [flush.LARGE_INBOX, 10**5], ids=["kept", "shrunk"])
-def test_the_inbox_gives_its_room_back_after_every_large_flush(
+def test_the_inbox_returns_its_disk_space_after_every_large_flush(
     cast: Cast, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
     monkeypatch.setattr(flush_scheduler, "DUE_EVENTS", 1)

@@ -54,7 +54,7 @@ def _restore_schema() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_restore_schema")
-def test_what_waits_is_carried_over_and_not_taken_back(cast: Cast) -> None:
+def test_waiting_rows_are_migrated_and_not_reverted(cast: Cast) -> None:
     """One way back and on, which takes 15 s."""
     push(cast.account, [Event()])
     refuse_while_events_wait()  # what came later did go

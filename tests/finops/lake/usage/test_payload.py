@@ -88,7 +88,7 @@ def test_events_come_back_as_they_were_given(given_: list[InboxEvent]) -> None:
     assert (value.events, value.first_day, value.last_day) == (len(given_), min(days), max(days))
 
 
-def test_values_of_rows_joined_are_rows_again_and_stand_beside_record_batches() -> None:
+def test_values_of_rows_joined_are_rows_again_and_are_next_to_record_batches() -> None:
     single, pair, many = (encode_events(some(count, customer_id=f"c{count}")) for count in (1, 2, FEW_EVENTS))
     assert (single.size, pair.size) == (None, None)
     assert many.size

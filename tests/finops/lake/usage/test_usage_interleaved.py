@@ -123,7 +123,7 @@ def test_a_question_between_any_two_steps_sees_each_event_exactly_once(cast: Cas
     assert len(set(steps)) > 30
 
 
-def test_what_happens_in_the_middle_of_a_question_does_not_change_its_answer(
+def test_changes_during_a_query_do_not_change_its_answer(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between its look at the manifest and its reading of the files, another thread flushes, merges or voids."""
@@ -298,7 +298,7 @@ def closing(work: Callable[..., None], *arguments: Any) -> None:
         connection.close()
 
 
-def test_all_at_once_by_many_threads_and_nothing_lost_or_doubled(cast: Cast) -> None:
+def test_many_concurrent_threads_neither_lose_nor_duplicate_events(cast: Cast) -> None:
     crowd = ConcurrentWorkers(cast.account, INTERLEAVINGS // 20)
     crowd.work()
     crowd.void()

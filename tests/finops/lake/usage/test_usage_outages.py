@@ -90,7 +90,7 @@ def until_it_grows(*files: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_killed_postgresql_loses_and_doubles_nothing_that_was_acknowledged(
+def test_a_killed_postgresql_neither_loses_nor_duplicates_acknowledged_events(
     postgres: Cluster, tmp_path: Path
 ) -> None:
     processes = LakeProcesses(postgres, tmp_path / "var")
