@@ -100,7 +100,7 @@ screenshots: $(DEV_READY) $(NODE_READY) chromium ## Take the README's screenshot
 	$(BIN)/python -m tests.browser.screenshots
 
 pages: $(DEV_READY) $(NODE_DEV_READY) chromium ## Check every page of the demo in five widths and two themes, keep var/screenshots (20 minutes)
-	$(BIN)/python -m pytest tests/browser/walk.py
+	$(BIN)/python -m pytest tests/browser/demo_pages.py
 
 image: $(RUN_READY) ## Build the container image with buildah (minutes; TAG=name BASE=image)
 	@$(BIN)/python -m ops.image $(if $(TAG),--tag $(TAG)) $(if $(BASE),--base $(BASE))

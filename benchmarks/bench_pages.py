@@ -29,7 +29,7 @@ from ingestion.models import Customer, UsageSource
 from mcpserver.registry import ToolAccess, registry
 from tests.cast import signed_in
 from tests.isolation.rows import MAKERS
-from tests.isolation.walk import account_routes, fill
+from tests.isolation.discovery import account_routes, fill
 from tests.live_settings import STORAGES
 
 TURNS = 9

@@ -16,7 +16,7 @@ from finops.lib import clock
 from finops.lib.ratelimit import rate_limiter
 from tests.cast import Cast, make_cast, signed_in
 from tests.examples import SOAK, examples
-from tests.migrated import first_migrates
+from tests.database_template import first_migrates
 from tests.servers import live_server_process
 from tests.factories.days import NOON
 

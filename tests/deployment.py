@@ -18,7 +18,7 @@ from redis import Redis, RedisError
 
 from finops import embedded
 from finops.web.server import command
-from tests.migrated import migrate
+from tests.database_template import migrate
 from tests.servers import ROOT, LiveServer, _end_with_the_tests, _wait_until_ready, free_port
 from tests.waiting import wait_until
 

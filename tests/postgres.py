@@ -79,7 +79,7 @@ def _flush_filled_tables() -> None:
 def pytest_unconfigure() -> None:
     """Close the watcher's input, at which it stops the server."""
     if os.environ.get("TEST_DATABASE_URL") and "PYTEST_XDIST_WORKER" not in os.environ:
-        from tests.migrated import drop_template
+        from tests.database_template import drop_template
 
         drop_template()
     while _running:

@@ -35,7 +35,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 
 from finops.web.server import command
-from tests.migrated import execute, template
+from tests.database_template import execute, template
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent

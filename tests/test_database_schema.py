@@ -17,7 +17,7 @@ from django.conf import settings
 from finops.database_schema import MIGRATION, SCRIPT, VERSION
 from finops.embedded.cluster import MAJOR
 from finops.embedded.paths import wheel_binaries
-from tests.migrated import execute
+from tests.database_template import execute
 
 pytestmark = pytest.mark.slow
 

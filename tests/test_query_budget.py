@@ -25,7 +25,7 @@ from tests.finops.connections.pushes.push_steps import create_cost_client
 from tests.ingestion.push_client import event, create_push_client
 from tests.isolation.marks import fill_with_marks
 from tests.isolation.rows import MAKERS
-from tests.isolation.walk import account_routes, fill
+from tests.isolation.discovery import account_routes, fill
 
 pytestmark = pytest.mark.slow
 

@@ -37,10 +37,10 @@ from finops.notifications.models import Notification
 from finops.notifications.services import mark_all_read, notify
 from finops.unitcosts.models import CustomerKey, UnitMetric
 from ingestion.models import Customer
-from tests.browser.alerting import make_alerts
-from tests.browser.connecting import make_connections
+from tests.browser.alert_steps import make_alerts
+from tests.browser.connection_rows import make_connections
 from tests.cast import ACTOR, PASSWORD, make_cast, signed_in
-from tests.due import run_due
+from tests.periodic_tasks import run_due
 from tests.finops.activity.call_helpers import ask_for_days
 from tests.finops.lake.facts import line, store
 from tests.factories.usage import add_metrics, event, push_events

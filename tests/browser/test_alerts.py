@@ -82,7 +82,7 @@ def test_a_budget_alerts_an_endpoint_and_the_delivery_is_shown(
     expect(page.get_by_role("heading", level=1)).to_have_text(
         "Budget Told of at 80% and 100% of the actual cost"
     )
-    assert console.run("tests.browser.alerting:work") >= 1
+    assert console.run("tests.browser.alert_steps:work") >= 1
 
     page.goto(f"{URL}deliveries/")
     page.get_by_label("Channel").select_option(label="Our endpoint")

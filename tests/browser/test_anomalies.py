@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 def test_a_person_finds_an_anomaly_and_says_that_it_was_expected(
     console: LiveServer, new_page: NewPage
 ) -> None:
-    key = console.run("tests.browser.spiky:spiky")
+    key = console.run("tests.browser.spike_account:spiky")
     page = new_page("spiky", width=1280)
     page.goto("/a/spiky/")
     tile = page.get_by_role("region", name="Open anomalies (1)")

@@ -25,7 +25,7 @@ def test_a_saving_becomes_an_issue_whose_state_it_follows(
     console: LiveServer, new_page: NewPage, width: int
 ) -> None:
     base = f"/a/issues-{width}/"
-    console.run("tests.browser.tracking:account_with_saving", f"issues-{width}")
+    console.run("tests.browser.issue_steps:account_with_saving", f"issues-{width}")
     page = new_page("member", width=width)
     with replay_server() as replay:
         fake = FakeGitHub(replay, now=datetime.now(UTC))
@@ -53,7 +53,7 @@ def test_a_saving_becomes_an_issue_whose_state_it_follows(
         page.locator("th a[href*='/savings/sav_']").first.click()
         page.get_by_role("button", name="Create issue").click()
         expect(page.get_by_text("Being created", exact=True)).to_be_visible()
-        console.run("tests.browser.tracking:work")
+        console.run("tests.browser.issue_steps:work")
         expect(page.get_by_role("link", name=f"{NAME} #1")).to_be_visible()
         assert page.evaluate(FAULTS) == []
         assert overflow(page) == 0
@@ -64,7 +64,7 @@ def test_a_saving_becomes_an_issue_whose_state_it_follows(
         page.goto(f"{base}issue-trackers/")
         page.get_by_role("link", name=NAME).click()
         page.get_by_role("button", name="Update statuses").click()
-        console.run("tests.browser.tracking:work")
+        console.run("tests.browser.issue_steps:work")
         page.goto(saving)
         expect(page.get_by_text("Done, to be verified")).to_be_visible()
         page.goto(f"{base}savings/")

@@ -14,7 +14,7 @@ from ingestion import services
 from ingestion.models import UsageUpload
 from ingestion.tasks import run_due_uploads
 from tests.cast import ACTOR
-from tests.due import run_due
+from tests.periodic_tasks import run_due
 
 PATH = "/api/usage/events"
 

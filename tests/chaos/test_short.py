@@ -9,7 +9,7 @@ import pytest
 from tests.chaos.faults import SHORT
 from tests.chaos.run import run_in
 from tests.chaos.services import running
-from tests.migrated import migrate_console
+from tests.database_template import migrate_console
 
 SECONDS = 2.0
 TENANTS = 3

@@ -6,7 +6,7 @@ import pytest
 
 from tests.chaos.syncs import run
 from tests.long import also_long
-from tests.migrated import migrate_console
+from tests.database_template import migrate_console
 
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.slow]
 

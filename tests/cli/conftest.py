@@ -44,7 +44,7 @@ class Shell:
 
 @pytest.fixture(scope="session")
 def served_keys(live_server_process: LiveServer) -> dict[str, str]:
-    keys: dict[str, str] = live_server_process.run("tests.cli.served:with_keys")
+    keys: dict[str, str] = live_server_process.run("tests.cli.server_steps:with_keys")
     return keys
 
 

@@ -19,7 +19,7 @@ def import_output(shell: Shell, server: LiveServer, *arguments: str, status: int
     process = shell.start("import", *arguments)
 
     def is_over() -> bool:
-        server.run("tests.cli.served:run_pushes")
+        server.run("tests.cli.server_steps:run_pushes")
         return process.poll() is not None
 
     wait_until(is_over, lambda: "the import did not end", seconds=60, pause=0.2)

@@ -38,7 +38,7 @@ from ingestion.services import (
 from tests.accounts.oauth.flow import OAuthClient, json_of, token_request
 from tests.accounts.sso.scim.client import add_provider
 from tests.cast import Cast
-from tests.credentials.places import ASKS_FOR_MORE, PROVIDER_ID, Headers, Outcome
+from tests.credentials.endpoints import ASKS_FOR_MORE, PROVIDER_ID, Headers, Outcome
 from tests.mcpserver.mcp_client import mint
 
 Show = Callable[[Cast, Client], Headers]

@@ -10,20 +10,20 @@ from django.test import Client
 
 from tests.cast import Cast
 from tests.credentials.entries import ENTRIES, Entry
-from tests.credentials.places import (
+from tests.credentials.endpoints import (
     CLOUDEVENTS,
     COSTS,
     EVENTS,
     MCP,
     OPENMETER,
     OTLP,
-    PLACES,
+    ENDPOINTS,
     PUSH,
     REST,
     Outcome,
 )
 from tests.credentials.toys import REAL, TOYS
-from tests.isolation.walk import fingerprint, routes
+from tests.isolation.discovery import fingerprint, routes
 
 
 @pytest.fixture(autouse=True)
@@ -32,22 +32,22 @@ def _toys(settings: Any) -> None:
     settings.MIDDLEWARE = [TOYS if name == REAL else name for name in settings.MIDDLEWARE]
 
 
-def expected_outcome(entry: Entry, place: str) -> Outcome:
-    if place not in entry.opens and place not in entry.special:
-        return PLACES[place].refused if entry.is_token else PLACES[place].asked
-    outcome = entry.special.get(place, PLACES[place].opened)
+def expected_outcome(entry: Entry, endpoint: str) -> Outcome:
+    if endpoint not in entry.opens and endpoint not in entry.special:
+        return ENDPOINTS[endpoint].refused if entry.is_token else ENDPOINTS[endpoint].asked
+    outcome = entry.special.get(endpoint, ENDPOINTS[endpoint].opened)
     used = (entry.used,) if entry.used else ()
     return dataclasses.replace(outcome, writes=(*outcome.writes, *used))
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
 @pytest.mark.parametrize("name", ENTRIES)
-def test_a_credential_is_accepted_by_its_own_endpoint_only(cast: Cast, name: str, place: str) -> None:
+def test_a_credential_is_accepted_by_its_own_endpoint_only(cast: Cast, name: str, endpoint: str) -> None:
     client, entry = Client(), ENTRIES[name]
     headers = entry.show(cast, client)
-    before, outcome = fingerprint(), expected_outcome(entry, place)
+    before, outcome = fingerprint(), expected_outcome(entry, endpoint)
 
-    answer = PLACES[place].ask(client, headers)
+    answer = ENDPOINTS[endpoint].ask(client, headers)
 
     assert answer.status_code == outcome.status, answer.content
     assert answer.headers.get("WWW-Authenticate") == outcome.challenge

@@ -20,7 +20,7 @@ from finops.lib.errors import UserError
 from ingestion import services as ingestion
 from ingestion.models import UsageUpload
 from tests.cast import Cast, signed_in
-from tests.due import run_due
+from tests.periodic_tasks import run_due
 from tests.finops.costs.test_imports import MAY
 from tests.finops.lake.usage.test_compaction import flush, some
 from tests.ingestion.push_client import inbox, create_push_client

@@ -7,7 +7,7 @@ from collections import Counter
 from accounts.models import Membership, Role
 from finops.navigation import MENU, SETTINGS, TABS, MenuGroup
 from tests.cast import Cast, signed_in
-from tests.isolation.walk import account_routes
+from tests.isolation.discovery import account_routes
 
 ITEMS = [item for group in MENU for item in group.items]
 SETTINGS_ITEMS = [item for group in SETTINGS for item in group.items]

@@ -43,7 +43,7 @@ from ingestion import services as ingestion
 from tests import s3
 from tests.deployment import redis_server
 from tests.ingestion.push_client import PATH, event
-from tests.migrated import template
+from tests.database_template import template
 from tests.receivers import MailServer, smtp_server
 from tests.servers import ROOT, LiveServer, _database, _end_with_the_tests, _wait_until_ready, free_port
 from tests.waiting import wait_until

@@ -26,7 +26,7 @@ from finops.management.commands import up
 from finops.processes import is_group_alive, process_name
 from finops.web.server import listening_socket
 from finops.worker.queues import QUEUES
-from tests.migrated import dump_file, migrate_console
+from tests.database_template import dump_file, migrate_console
 from tests.servers import activated, free_port
 from tests.waiting import threads, wait_until
 

@@ -26,7 +26,7 @@ from ingestion.models import Customer, UsageMetric, UsageSource
 from tests.cast import reauthenticated, signed_in
 from tests.interface.outline import outline
 from tests.isolation import rows
-from tests.isolation.walk import account_routes, fill, routes
+from tests.isolation.discovery import account_routes, fill, routes
 
 # URL arguments of which the demo has a row, the first of which its page is recorded of; of others one is added.
 ROWS: dict[str, type[Model]] = {

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import JSONField
 
 from finops.lake.models import LakeRollup, LakeSegment
-from tests.isolation.walk import OUR_PREFIXES
+from tests.isolation.discovery import OUR_PREFIXES
 
 ROWS_OF_EACH = 3
 _FOLDER = re.compile(r"/[\w/.-]*/finops-demo-\w+/")

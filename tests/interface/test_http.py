@@ -15,7 +15,7 @@ from django.test import Client, override_settings
 from finops.lib import clock
 from ingestion import openapi
 from mcpserver.server import server
-from tests import recorded
+from tests import recordings
 from tests.cast import Cast
 from tests.conformance import schemas
 from tests.ingestion.push_client import event, create_push_client
@@ -74,7 +74,7 @@ def test_every_public_document_is_as_recorded() -> None:
     with clock.frozen(NOW):
         texts = [http_text(f"GET {path}", Client().get(path)) for path in DOCUMENTS]
 
-    recorded.compare_text("interface/documents.txt", "".join(texts))
+    recordings.compare_text("interface/documents.txt", "".join(texts))
 
 
 def test_answers_of_the_push_endpoint_are_as_recorded(cast: Cast) -> None:
@@ -108,7 +108,7 @@ def test_answers_of_the_push_endpoint_are_as_recorded(cast: Cast) -> None:
     with override_settings(USAGE_RATE_LIMIT_PER_MINUTE=1):
         texts.append(http_text("too often", push_client.push(event())))
 
-    recorded.compare_text("interface/push.txt", "".join(texts))
+    recordings.compare_text("interface/push.txt", "".join(texts))
 
 
 WRONG_EVENTS: tuple[Any, ...] = (
@@ -157,7 +157,7 @@ def test_answers_of_the_authorization_server_are_as_recorded(cast: Cast) -> None
     with clock.frozen(NOW):
         texts = [http_text(name, send()) for name, send in cases.items()]
 
-    recorded.compare_text("interface/oauth.txt", "".join(texts))
+    recordings.compare_text("interface/oauth.txt", "".join(texts))
 
 
 def test_every_list_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
@@ -185,7 +185,7 @@ def test_every_list_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
     lists["tools/list 2025-03-26"] = writes.request("tools/list", revision="2025-03-26")
     lists["prompts/list 2025-03-26"] = writes.request("prompts/list", revision="2025-03-26")
 
-    recorded.compare_json("interface/mcp_lists.json", lists)
+    recordings.compare_json("interface/mcp_lists.json", lists)
 
 
 def test_every_error_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
@@ -241,7 +241,7 @@ def test_every_error_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
     with override_settings(MCP_RATE_LIMIT_PER_MINUTE=1):
         texts.append(http_text("too often", call("listTeams")))
 
-    recorded.compare_text("interface/mcp_errors.txt", "".join(texts))
+    recordings.compare_text("interface/mcp_errors.txt", "".join(texts))
 
 
 LEGACY = {"mcp-protocol-version": "2025-11-25"}

@@ -17,8 +17,8 @@ from django.conf import settings
 from django.core.management import BaseCommand, get_commands, load_command_class
 
 from finops.celery import app
-from tests import recorded
-from tests.isolation.walk import OUR_PREFIXES, routes
+from tests import recordings
+from tests.isolation.discovery import OUR_PREFIXES, routes
 
 ROOT = Path(settings.BASE_DIR)
 READ_ELSEWHERE = re.compile(r'os\.environ(?:\.get\(|\.pop\(|\[)\s*"([A-Z_]+)"')
@@ -31,7 +31,7 @@ def test_every_url_is_as_recorded() -> None:
         for route in routes()
     )
 
-    recorded.compare_text("interface/urls.txt", "".join(f"{line}\n" for line in lines))
+    recordings.compare_text("interface/urls.txt", "".join(f"{line}\n" for line in lines))
 
 
 def test_every_variable_of_the_environment_is_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ def test_every_variable_of_the_environment_is_as_recorded(monkeypatch: pytest.Mo
         for name in READ_ELSEWHERE.findall(path.read_text()):
             defaults.setdefault(name, "read outside of the settings")
 
-    recorded.compare_text(
+    recordings.compare_text(
         "interface/environment.txt", "".join(f"{name}  {defaults[name]}\n" for name in sorted(defaults))
     )
 
@@ -69,7 +69,7 @@ def test_every_setting_of_cookies_and_sessions_is_as_recorded() -> None:
         if re.match(r"(SESSION|CSRF|LANGUAGE)_COOKIE_NAME|CSRF_HEADER_NAME", name)
     ]
 
-    recorded.compare_json("interface/cookies.json", {name: getattr(settings, name) for name in names})
+    recordings.compare_json("interface/cookies.json", {name: getattr(settings, name) for name in names})
 
 
 def test_every_command_is_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_every_command_is_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     for program in ("finops.web", "finops.worker"):
         commands[f"python -m {program}"] = _parser(program, monkeypatch)
 
-    recorded.compare_json(
+    recordings.compare_json(
         "interface/commands.json", {name: _arguments(parser) for name, parser in commands.items()}
     )
 
@@ -128,7 +128,7 @@ def test_every_task_is_as_recorded() -> None:
     }
     queues = [(queue.name, queue.exchange.name, queue.routing_key) for queue in settings.CELERY_TASK_QUEUES]
 
-    recorded.compare_json(
+    recordings.compare_json(
         "interface/tasks.json",
         {
             "tasks": tasks,
@@ -157,4 +157,4 @@ def test_every_stored_name_of_a_model_is_as_recorded() -> None:
                 values = ", ".join(str(value) for value, _label in field.flatchoices)
                 lines.append(f"{model._meta.db_table}.{field.column}  {values}")
 
-    recorded.compare_text("interface/models.txt", "".join(f"{line}\n" for line in lines))
+    recordings.compare_text("interface/models.txt", "".join(f"{line}\n" for line in lines))

@@ -7,7 +7,7 @@ import re
 import pytest
 from django.db import connection
 
-from tests import recorded
+from tests import recordings
 
 # NOT NULL is said with the column: PostgreSQL 18 has it among the constraints too, under a name of its own.
 _LINES = """
@@ -47,7 +47,7 @@ def test_every_table_is_as_recorded() -> None:
         cursor.execute(_LINES)
         lines = [_plain(line) for (line,) in cursor.fetchall()]
 
-    recorded.compare_text("interface/schema.txt", "".join(f"{line}\n" for line in sorted(set(lines))))
+    recordings.compare_text("interface/schema.txt", "".join(f"{line}\n" for line in sorted(set(lines))))
 
 
 def _plain(line: str) -> str:

@@ -18,7 +18,7 @@ from finops.alerts.recipients import recipient_url
 from finops.alerts.senders import Envelope, email, microsoft_teams, pagerduty, slack, webhook
 from finops.lib.sealing import unseal
 from ingestion.services.keys import PREFIX as USAGE_PREFIX
-from tests import recorded
+from tests import recordings
 from tests.cast import Cast
 from tests.factories.deliveries import KEY, message
 
@@ -37,7 +37,7 @@ def test_credentials_look_and_are_digested_as_recorded() -> None:
             "beginnings": {name: text[:5] for name, text in _fresh().items()},
         }
 
-    recorded.compare_json("interface/credentials.json", shapes)
+    recordings.compare_json("interface/credentials.json", shapes)
 
 
 def _fresh() -> dict[str, str]:
@@ -92,4 +92,4 @@ def test_what_receivers_of_an_alert_get_is_as_recorded(kind: str) -> None:
         "email": {"subject": mail.subject, "body": mail.body, "headers": mail.extra_headers},
     }
 
-    recorded.compare_json(f"alerts/{kind}.json", msgspec.to_builtins(payloads))
+    recordings.compare_json(f"alerts/{kind}.json", msgspec.to_builtins(payloads))

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from tests.cast import Cast, signed_in
-from tests.isolation.walk import Route, fill, fingerprint, routes
+from tests.isolation.discovery import Route, fill, fingerprint, routes
 
 ROUTES = [route for route in routes() if route.path.startswith("admin/")]
 VALUES = {

@@ -6,7 +6,7 @@ from django.db import models
 from accounts.models import MCPKey
 from accounts.scoping import AccountModel, NoAccountInScope, account_scope, current_account
 from tests.cast import Cast
-from tests.isolation.walk import our_models
+from tests.isolation.discovery import our_models
 
 # Models that belong to no single account, each with its reason.
 GLOBAL = {

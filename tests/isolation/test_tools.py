@@ -12,7 +12,7 @@ from accounts.keys import mint_mcp_key
 from mcpserver.registry import Tool, ToolAccess, registry
 from tests.cast import Cast
 from tests.isolation.marks import MARK, fill_with_marks
-from tests.isolation.walk import fingerprint
+from tests.isolation.discovery import fingerprint
 
 TOOLS = list(registry)
 READ_TOOLS = [tool for tool in TOOLS if tool.access is ToolAccess.READ]

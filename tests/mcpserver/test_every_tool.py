@@ -21,7 +21,7 @@ from mcpserver.server import INSTRUCTIONS
 from tests.cast import Cast, signed_in
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
-from tests.isolation.walk import fingerprint
+from tests.isolation.discovery import fingerprint
 from tests.mcpserver.mcp_client import McpClient, mint
 
 TOOLS = list(registry)

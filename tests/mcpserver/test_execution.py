@@ -19,7 +19,7 @@ from mcpserver.protocol import Headers, answer
 from mcpserver.results import InsufficientScope, ToolOutcome
 from tests.cast import Cast
 from tests.conformance.requirements import requirement
-from tests.isolation.walk import fingerprint
+from tests.isolation.discovery import fingerprint
 from tests.mcpserver.mcp_client import McpClient, server_of
 from tests.mcpserver.toys import make_toys
 

@@ -24,7 +24,7 @@ from urllib.request import Request, urlopen
 import pyarrow.parquet as pq
 import pytest
 
-from tests import migrated
+from tests import database_template
 from tests.servers import LiveServer, serve_again
 
 pytestmark = pytest.mark.slow
@@ -95,13 +95,13 @@ def installation(
 @contextmanager
 def database(dump: Path) -> Iterator[str]:
     name, admin = f"upgrade_{secrets.token_hex(6)}", os.environ["DATABASE_URL"]
-    migrated.execute(admin, f'CREATE DATABASE "{name}"')
+    database_template.execute(admin, f'CREATE DATABASE "{name}"')
     try:
         url = urlsplit(admin)._replace(path=f"/{name}").geturl()
-        migrated.load(dump, url)
+        database_template.load(dump, url)
         yield url
     finally:
-        migrated.execute(admin, f'DROP DATABASE "{name}" WITH (FORCE)')
+        database_template.execute(admin, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def cost_by_currency(folder: Path) -> dict[str, Decimal]:
@@ -162,6 +162,6 @@ def test_the_lake_is_sound(installation: Installation) -> None:
 
 @pytest.mark.long
 def test_every_page_of_every_account_opens(installation: Installation) -> None:
-    statuses = installation.server.run("tests.upgrades.walk:open_pages")
+    statuses = installation.server.run("tests.upgrades.upgrade_steps:open_pages")
     assert len(statuses) > 50
     assert {path: status for path, status in statuses.items() if status >= 500} == {}

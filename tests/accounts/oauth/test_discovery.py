@@ -13,7 +13,7 @@ from oauth2_provider import urls as library
 from accounts.oauth.resource import RESOURCE_PATH, canonical, is_ours
 from mcpserver.views import PATH
 from tests.accounts.oauth.flow import json_of
-from tests.isolation.walk import routes
+from tests.isolation.discovery import routes
 
 SERVER = "/.well-known/oauth-authorization-server"
 RESOURCES = ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/api/mcp"]

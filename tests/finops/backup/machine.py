@@ -36,7 +36,7 @@ from finops.lake.usage.flush import flush_usage
 from finops.lib import clock
 from tests.finops.lake.events import quantity_by as usage_by
 from tests.finops.lake.facts import FEBRUARY, JANUARY, line, store, total
-from tests.migrated import template
+from tests.database_template import template
 from tests.servers import LiveServer, _database
 
 NO_SETTINGS: Mapping[str, str] = {}

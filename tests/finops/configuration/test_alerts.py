@@ -12,7 +12,7 @@ from finops.alerts.subscription_drafts import SubscriptionDraft
 from finops.configuration.services import apply_configuration, export_configuration, plan_configuration
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
-from tests.isolation.walk import fingerprint
+from tests.isolation.discovery import fingerprint
 
 FILE = """\
 version: 1

@@ -24,7 +24,7 @@ from finops.configuration.services import (
 from finops.dashboards.models import Dashboard
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
-from tests.isolation.walk import fingerprint
+from tests.isolation.discovery import fingerprint
 from tests.factories.budgets import cost_tag_scope, create_budget, team_scope
 
 KIND_NAMES = (

@@ -35,7 +35,7 @@ from finops.connections.connectors import connector_of, connectors
 from finops.connections.forms import ConnectionForm
 from finops.lib.errors import UserError
 from finops.templatetags.console import icon
-from tests.recorded import IF_MEANT
+from tests.recordings import IF_MEANT
 from tests.servers import free_port
 
 DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "connectors.md"

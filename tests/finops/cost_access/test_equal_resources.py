@@ -8,7 +8,7 @@ from urllib.parse import quote
 from finops.cost_access import reach
 from finops.lib.cost_access import REFUSED
 from mcpserver.registry import registry
-from tests.finops.cost_access.comparing import plain, assert_same_text
+from tests.finops.cost_access.comparison import plain, assert_same_text
 from tests.mcpserver.mcp_client import McpClient
 from tests.factories.cost_access import LIMIT, SECRET, Pair
 from tests.factories.cost_access_settings import BOARD

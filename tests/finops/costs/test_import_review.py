@@ -21,7 +21,7 @@ from finops.costs.services.reviews import WAITING_RETENTION
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.due import run_due
+from tests.periodic_tasks import run_due
 from tests.factories.bill_text import bill, line, month_of
 from tests.factories.imports import cost_by, import_bill, total, write_bill
 

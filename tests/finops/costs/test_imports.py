@@ -26,7 +26,7 @@ from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.due import run_due
+from tests.periodic_tasks import run_due
 from tests.finops.costs import reference_model
 from tests.factories.imports import cost_by, import_bill, total, write_bill
 

@@ -44,7 +44,7 @@ from ingestion.models import UsageKey, UsageSource
 from ingestion.services import revoke_usage_key
 from ingestion.services.keys import authenticate_usage_key
 from mcpserver.registry import Prompt, Tool, ToolAccess, registry
-from tests import recorded
+from tests import recordings
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load, own_var
 from tests.finops.demo.test_usage import ACTOR, stored_quantities
 from tests.interface.demo_pages import pages
@@ -64,7 +64,7 @@ def month(
     """A month of the demo, loaded once; its `var/`."""
     var = tmp_path_factory.mktemp("demo")
     with module_account(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
-        recorded.restart_ids()
+        recordings.restart_ids()
         load()
         yield var
 
@@ -294,7 +294,7 @@ MORE: Mapping[str, Sequence[Mapping[str, Any]]] = {
 )
 def test_the_answers_to_its_examples_are_those_recorded(demo_to_read: Path, tool: Tool) -> None:
     mcp_client = McpClient(handout(demo_to_read)["mcp_key_read"])
-    recorded.compare(
+    recordings.compare(
         tool.name, [answer_to(mcp_client, tool, example) for example in [*tool.examples, *MORE.get(tool.name, ())]]
     )
 
@@ -329,7 +329,7 @@ PROMPTS: Mapping[str, Sequence[Mapping[str, str]]] = {
 @pytest.mark.parametrize("prompt", registry.prompts(), ids=lambda prompt: prompt.name)
 def test_the_texts_of_prompts_are_those_recorded(demo_to_read: Path, prompt: Prompt) -> None:
     mcp_client = McpClient(handout(demo_to_read)["mcp_key_read"])
-    recorded.compare_json(
+    recordings.compare_json(
         f"prompts/{prompt.name}.json",
         [
             {
@@ -344,8 +344,8 @@ def test_the_texts_of_prompts_are_those_recorded(demo_to_read: Path, prompt: Pro
 def test_the_answers_of_tools_that_write_are_those_recorded(demo_to_read: Path) -> None:
     """Each after the one before: what is made is changed, then deleted."""
     mcp_client = McpClient(handout(demo_to_read)["mcp_key_read_write"])
-    recorded.restart_ids(2 * recorded.FIRST_ID)
-    dashboard = {"dashboard_id": 2 * recorded.FIRST_ID}
+    recordings.restart_ids(2 * recordings.FIRST_ID)
+    dashboard = {"dashboard_id": 2 * recordings.FIRST_ID}
     calls: list[tuple[str, Mapping[str, Any]]] = [
         ("create_budget", {"name": "Walk", "amount": 100, "currency": "USD"}),
         ("create_budget", {"name": "Walk", "amount": 100, "currency": "USD"}),
@@ -366,7 +366,7 @@ def test_the_answers_of_tools_that_write_are_those_recorded(demo_to_read: Path) 
         ("create_alert_subscription", {"channel": CHANNEL, "trigger": "digest", "frequency": "monthly"}),
         ("create_alert_subscription", {"channel": "No such channel", "trigger": "anomaly"}),
     ]
-    recorded.compare(
+    recordings.compare(
         "writes",
         [
             {
@@ -383,17 +383,17 @@ CHANNEL = "FinOps"
 
 
 def test_the_pages_are_those_recorded(demo_to_read: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded.restart_ids(2 * recorded.FIRST_ID)
+    recordings.restart_ids(2 * recordings.FIRST_ID)
     rendered = pages(Account.objects.get(slug="lumenly"), User.objects.get(email=EMAIL), monkeypatch)
-    recorded.compare_folder("pages", rendered)
+    recordings.compare_folder("pages", rendered)
 
 
 def test_the_columns_of_files_are_those_recorded(demo_to_read: Path) -> None:
-    recorded.compare_text("interface/segments.txt", segments_text(demo_to_read / "lake"))
+    recordings.compare_text("interface/segments.txt", segments_text(demo_to_read / "lake"))
 
 
 def test_what_rows_hold_as_json_is_as_recorded(demo_to_read: Path) -> None:
-    recorded.compare_json("interface/json_columns.json", json_columns())
+    recordings.compare_json("interface/json_columns.json", json_columns())
 
 
 def test_the_configuration_of_the_demo_makes_an_empty_account_equal(demo_to_read: Path) -> None:

@@ -18,7 +18,7 @@ EVENTS = 25
 
 def prepare(file: Path) -> None:
     from accounts.models import Account
-    from tests.migrated import migrate
+    from tests.database_template import migrate
 
     migrate(os.environ["DATABASE_URL"])
     Account.objects.create(name="Outage", slug="outage")

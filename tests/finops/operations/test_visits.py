@@ -12,7 +12,7 @@ from finops.lib import clock
 from tests.cast import Cast, reauthenticated, signed_in
 from tests.isolation.rows import MAKERS
 from tests.isolation.test_urls import QUESTIONS, ROUTES
-from tests.isolation.walk import fill, fingerprint
+from tests.isolation.discovery import fill, fingerprint
 
 
 @pytest.fixture

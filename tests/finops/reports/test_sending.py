@@ -17,7 +17,7 @@ from finops.lib.errors import UserError
 from finops.reports import services, tasks
 from finops.reports.models import ReportSchedule
 from tests.cast import ACTOR, Cast, signed_in
-from tests.due import run_due
+from tests.periodic_tasks import run_due
 from tests.finops.alerts.conftest import mail_server
 from tests.finops.reports.conftest import change_schedule, create_schedule
 from tests.pages import get_page

@@ -24,7 +24,7 @@ from finops.dashboards.models import Dashboard
 from finops.search.menu import ACTIONS
 from tests.cast import Cast, make_cast, signed_in
 from tests.examples import examples
-from tests.isolation.walk import account_routes
+from tests.isolation.discovery import account_routes
 from tests.factories.budgets import create_budget
 from tests.factories.costs import add_source, cost
 

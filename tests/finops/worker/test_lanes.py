@@ -11,7 +11,7 @@ import pytest
 from finops.celery import app
 from finops.worker.pool import FairQueue
 from finops.worker.queues import LANE_OF, QUEUES, TASK_QUEUES
-from tests.isolation.walk import OUR_PREFIXES
+from tests.isolation.discovery import OUR_PREFIXES
 
 PATIENCE = 20
 

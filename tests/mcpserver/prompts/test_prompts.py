@@ -12,7 +12,7 @@ from finops.lib import clock
 from mcpserver.registry import registry
 from tests.cast import Cast
 from tests.conformance.requirements import requirement
-from tests.isolation.walk import fingerprint
+from tests.isolation.discovery import fingerprint
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, calls_in, completion, refusal, text_of
 

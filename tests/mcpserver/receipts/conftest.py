@@ -9,7 +9,7 @@ import pytest
 from finops.receipts import records
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.receipts.asking import ASKED, SEPTEMBER, ask, september
+from tests.mcpserver.receipts.receipt_client import ASKED, SEPTEMBER, ask, september
 from tests.factories.bills import Bills
 from tests.factories.days import at
 

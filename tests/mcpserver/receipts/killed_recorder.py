@@ -14,7 +14,7 @@ def main(account_id: int) -> None:
 
     django.setup()
     from finops.receipts import records
-    from tests.mcpserver.receipts.numbered import numbered_record
+    from tests.mcpserver.receipts.many_receipts import numbered_record
 
     at = datetime(2026, 10, 3, 12, tzinfo=UTC)
     for number in range(1_000_000):

@@ -7,7 +7,7 @@ import pytest
 from mcpserver.registry import Tool, registry
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.mcpserver.receipts.asking import ask, verify
+from tests.mcpserver.receipts.receipt_client import ask, verify
 
 TOOLS = [tool for tool in registry if tool.has_receipt]
 

@@ -14,7 +14,7 @@ from finops.receipts.models import AnswerReceipt, AnswerState, ReceiptRetention
 from finops.receipts.services import set_receipt_retention, sweep
 from tests.cast import Cast, signed_in
 from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.receipts.asking import ask
+from tests.mcpserver.receipts.receipt_client import ask
 from tests.pages import get_page, text_of
 from tests.factories.bills import Bills, line
 from tests.factories.days import at

@@ -14,7 +14,7 @@ from finops.costs.spend_query import CostFilter
 from finops.receipts.models import AnswerReceipt, AnswerState
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.receipts.asking import ASKED, SEPTEMBER, VERIFIED, ask, september, verify
+from tests.mcpserver.receipts.receipt_client import ASKED, SEPTEMBER, VERIFIED, ask, september, verify
 from tests.factories.bills import Bills
 from tests.factories.days import at
 

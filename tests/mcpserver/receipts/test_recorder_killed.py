@@ -14,7 +14,7 @@ from accounts.scoping import account_scope
 from finops.receipts import queries, records
 from finops.receipts.models import AnswerReceipt, AnswerState
 from tests.cast import Cast
-from tests.mcpserver.receipts.numbered import numbered_record
+from tests.mcpserver.receipts.many_receipts import numbered_record
 from tests.servers import process_environment
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from accounts.scoping import account_scope
 from finops.allocation.services.splits import SplitDraft, create_split
 from tests.cast import Cast
 from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.receipts.asking import ask, verify
+from tests.mcpserver.receipts.receipt_client import ask, verify
 from tests.factories.bills import Bills, line
 from tests.factories.days import at
 from tests.factories.usage import add_usage, event

@@ -21,7 +21,7 @@ from finops.receipts.services import set_receipt_retention
 from tests.cast import Cast
 from tests.examples import examples
 from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.receipts.asking import ASKED, SEPTEMBER, VERIFIED, ask, september, verify
+from tests.mcpserver.receipts.receipt_client import ASKED, SEPTEMBER, VERIFIED, ask, september, verify
 from tests.factories.bills import Bills, Line, line
 from tests.factories.costs import add_source, cost, store_lines
 from tests.factories.days import at

@@ -21,7 +21,7 @@ from mcpserver.rest.openapi import document
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, signed_in
 from tests.finops.activity.call_helpers import stored_calls
-from tests.isolation.walk import fingerprint
+from tests.isolation.discovery import fingerprint
 from tests.mcpserver.rest.rest_client import RestClient, problem_of
 from tests.factories.budgets import create_budget
 

@@ -24,7 +24,7 @@ from finops.connections.connector import Fetch, MonthConflict, SourceError, publ
 from finops.connections.connectors import connector_of
 from tests.cast import Cast
 from tests.finops.connections.conftest import S3TestBucket
-from tests.finops.connections.connectors.stored import stored
+from tests.finops.connections.connectors.lake_sums import sums_in_lake
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.costs.test_archives import zip_bytes
 from tests.s3 import KEY, REGION
@@ -120,7 +120,7 @@ def test_a_whole_sync_equals_the_raw_file_by_account_month_and_currency(
     with account_scope(cast.account):
         sync = sync_now(connection)
         billed: dict[tuple[str, ...], Decimal] = defaultdict(Decimal)
-        for (_, *group), (amount, _) in stored(cast.account).items():
+        for (_, *group), (amount, _) in sums_in_lake(cast.account).items():
             billed[tuple(group)] += amount
 
     assert actions(sync) == {"2018-08": "imported"}
@@ -233,7 +233,7 @@ def test_a_report_in_zip_is_the_same_report(
     with account_scope(cast.account):
         sync = sync_now(connection)
         assert (sync.error, actions(sync), sync.rows) == ("", {"2018-08": "imported"}, 13_380)
-        assert round(sum(amount for amount, _ in stored(cast.account).values()), 12) == round(billed, 12)
+        assert round(sum(amount for amount, _ in sums_in_lake(cast.account).values()), 12) == round(billed, 12)
 
 
 def test_two_reports_below_one_prefix_need_a_name(config: AwsBucketConfig, s3: S3TestBucket) -> None:

@@ -29,7 +29,7 @@ from tests.finops.connections.connectors.bills import (
     of_month,
     sums,
 )
-from tests.finops.connections.connectors.stored import stored
+from tests.finops.connections.connectors.lake_sums import sums_in_lake
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.s3 import KEY, REGION
 
@@ -82,7 +82,7 @@ def test_what_arrives_equals_the_raw_files_by_service_account_month_and_currency
 
     sync_now(connection)
 
-    assert stored(cast.account) == sums([*may, *june])
+    assert sums_in_lake(cast.account) == sums([*may, *june])
 
 
 def test_a_sync_reads_a_month_again_when_it_was_restated_and_else_not(
@@ -99,7 +99,7 @@ def test_a_sync_reads_a_month_again_when_it_was_restated_and_else_not(
 
     assert again == {"2026-06": "unchanged", "2026-05": "unchanged"}
     assert restated == {"2026-06": "unchanged", "2026-05": "imported"}
-    assert stored(cast.account) == sums([*rows[:10], *of_month(rows[:20], "2026-06")])
+    assert sums_in_lake(cast.account) == sums([*rows[:10], *of_month(rows[:20], "2026-06")])
 
 
 def test_a_truncated_file_leaves_the_month_as_it_was(
@@ -114,7 +114,7 @@ def test_a_truncated_file_leaves_the_month_as_it_was(
 
     assert actions(sync) == {"2026-05": "failed"}
     assert "1.csv.gz" in sync.error
-    assert stored(cast.account) == sums(rows)
+    assert sums_in_lake(cast.account) == sums(rows)
 
 
 def test_a_month_is_listed_once_its_manifest_is_there(config: AwsBucketConfig, export: DataExport) -> None:
@@ -153,7 +153,7 @@ def test_of_an_export_that_creates_new_files_only_the_newest_execution_counts(
 
     sync_now(connection)
 
-    assert stored(cast.account) == sums(second)
+    assert sums_in_lake(cast.account) == sums(second)
     assert months(config)[MAY].fingerprint != before.fingerprint
     assert months(config)[MAY].bytes == len(as_csv_gz(second))
 
@@ -172,7 +172,7 @@ def test_files_of_older_executions_are_not_read_where_the_manifest_lies_above_th
     sync_now(connection)
     export.s3_bucket.client.delete_object(Bucket=export.s3_bucket.name, Key=old)
 
-    assert stored(cast.account) == sums(rows)
+    assert sums_in_lake(cast.account) == sums(rows)
     assert months(config)[MAY] == before
 
 

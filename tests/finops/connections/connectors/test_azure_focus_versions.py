@@ -12,7 +12,7 @@ from tests.cast import Cast
 from tests.finops.connections.azurite import AzureExport
 from tests.finops.connections.connectors import azure_focus
 from tests.finops.connections.connectors.azure_steps import MAY, connect
-from tests.finops.connections.connectors.stored import stored
+from tests.finops.connections.connectors.lake_sums import sums_in_lake
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.factories.imports import cost_by
 
@@ -46,7 +46,7 @@ def test_an_export_of_each_version_arrives_to_the_cent(
         sync = sync_now(row)
 
         assert (sync.error, actions(sync)) == ("", {"2026-05": "imported"})
-        assert stored(cast.account) == sums(lines)
+        assert sums_in_lake(cast.account) == sums(lines)
         categories = {name: amounts[0] for name, amounts in cost_by(cast.account, "charge_category").items()}
         assert categories == {
             name: sum(line["BilledCost"] for line in lines if line["ChargeCategory"] == name)

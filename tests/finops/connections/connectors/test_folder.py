@@ -18,7 +18,7 @@ from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.finops.connections.connectors.bills import as_csv_gz, as_parquet, focus_rows, of_month
 from tests.finops.connections.connectors.bills import sums as sums_of_rows
-from tests.finops.connections.connectors.stored import stored
+from tests.finops.connections.connectors.lake_sums import sums_in_lake
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.costs.focus_reader import as_csv
 from tests.finops.costs.native.truth import opencost
@@ -80,7 +80,7 @@ def test_months_come_from_the_path_or_from_the_files(
     sync = sync_now(connection)
 
     assert actions(sync) == {"2026-05": "imported", "2026-06": "imported"}
-    assert stored(cast.account) == sums_of_rows([*may, *more, *june])
+    assert sums_in_lake(cast.account) == sums_of_rows([*may, *more, *june])
     assert set(actions(sync_now(connection)).values()) == {"unchanged"}
 
 
@@ -97,7 +97,7 @@ def test_a_file_that_changed_is_read_again_and_one_that_is_gone_takes_its_cost_w
     (folder / "2026-05/b.csv.gz").unlink()
 
     assert actions(sync_now(connection)) == {"2026-05": "imported"}
-    assert stored(cast.account) == sums_of_rows(rows[:70])
+    assert sums_in_lake(cast.account) == sums_of_rows(rows[:70])
 
 
 def snapshot(*days: int, month: str = "2026-05") -> bytes:

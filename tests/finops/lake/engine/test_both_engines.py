@@ -17,7 +17,7 @@ from accounts.models import Account, User
 from finops.demo.people import EMAIL
 from finops.exchange_rates.services import upload_rates
 from mcpserver.registry import ToolAccess, registry
-from tests import recorded
+from tests import recordings
 from tests.cast import ACTOR
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load
 from tests.finops.lake.engine.both_engines import Comparison, compare_engines
@@ -34,7 +34,7 @@ def month(
 ) -> Iterator[Path]:
     var = tmp_path_factory.mktemp("demo")
     with module_account(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
-        recorded.restart_ids()
+        recordings.restart_ids()
         load(months=2)
         yield var
 

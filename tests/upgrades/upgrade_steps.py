@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.test import Client
 
 from accounts.models import Membership
-from tests.isolation.walk import account_routes, fill
+from tests.isolation.discovery import account_routes, fill
 
 
 def open_pages() -> dict[str, int]:

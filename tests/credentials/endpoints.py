@@ -50,7 +50,7 @@ class Outcome:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Place:
+class Endpoint:
     """`opened` is for the credential of this endpoint, `refused` for any other, `asked` where the endpoint sees none."""
 
     ask: Callable[[Client, Headers], Any]
@@ -59,9 +59,9 @@ class Place:
     asked: Outcome
 
 
-def mcp(method: str, opened: Outcome, **params: Any) -> Place:
+def mcp(method: str, opened: Outcome, **params: Any) -> Endpoint:
     message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-    return Place(
+    return Endpoint(
         ask=lambda client, headers: client.post(MCP, message, "application/json", headers=headers),
         opened=opened,
         refused=Outcome(status=401, challenge=REFUSES_THE_TOKEN, says="This token is unknown"),
@@ -69,8 +69,8 @@ def mcp(method: str, opened: Outcome, **params: Any) -> Place:
     )
 
 
-def rest(tool: str, opened: Outcome, **arguments: Any) -> Place:
-    return Place(
+def rest(tool: str, opened: Outcome, **arguments: Any) -> Endpoint:
+    return Endpoint(
         ask=lambda client, headers: client.post(
             f"{REST}/{tool}", json.dumps(arguments), "application/json", headers=headers
         ),
@@ -80,9 +80,9 @@ def rest(tool: str, opened: Outcome, **arguments: Any) -> Place:
     )
 
 
-def page(ask: Callable[[Client, Headers], Any], opened: Outcome) -> Place:
+def page(ask: Callable[[Client, Headers], Any], opened: Outcome) -> Endpoint:
     sign_in = Outcome(status=302, leads_to="/auth/login/")
-    return Place(ask=ask, opened=opened, refused=sign_in, asked=sign_in)
+    return Endpoint(ask=ask, opened=opened, refused=sign_in, asked=sign_in)
 
 
 def _push(client: Client, headers: Headers) -> Any:
@@ -134,7 +134,7 @@ _no_openmeter = Outcome(status=401, challenge="Bearer", says='"status":401')
 _no_scim = Outcome(status=401, challenge="Bearer", says='"status":"401"')
 _no_sign_in = Outcome(status=403, says="Sign-in", writes=("accounts_securityevent",))
 
-PLACES: dict[str, Place] = {
+ENDPOINTS: dict[str, Endpoint] = {
     "initialize": mcp(
         "initialize",
         Outcome(status=200, says='"serverInfo"'),
@@ -154,7 +154,7 @@ PLACES: dict[str, Place] = {
     "REST write tool": rest(
         "rename", Outcome(status=200, says="Now it is Renamed", writes=("accounts_account",)), name="Renamed"
     ),
-    "push": Place(
+    "push": Endpoint(
         ask=_push,
         opened=Outcome(
             status=200,
@@ -164,25 +164,25 @@ PLACES: dict[str, Place] = {
         refused=_no_push,
         asked=_no_push,
     ),
-    "CloudEvents": Place(
+    "CloudEvents": Endpoint(
         ask=_push_cloudevent(CLOUDEVENTS),
         opened=Outcome(status=200, says='"accepted":1', writes=_pushed),
         refused=_no_push,
         asked=_no_push,
     ),
-    "CloudEvents as OpenMeter": Place(
+    "CloudEvents as OpenMeter": Endpoint(
         ask=_push_cloudevent(OPENMETER),
         opened=Outcome(status=204, writes=_pushed),
         refused=_no_openmeter,
         asked=_no_openmeter,
     ),
-    "OTLP metrics": Place(
+    "OTLP metrics": Endpoint(
         ask=_push_metrics,
         opened=Outcome(status=200, says="{}", writes=_pushed_metrics),
         refused=_no_otlp,
         asked=_no_otlp,
     ),
-    "change events": Place(
+    "change events": Endpoint(
         ask=lambda client, headers: client.post(
             EVENTS,
             '{"events": [{"kind": "release", "title": "v1"}]}',
@@ -197,7 +197,7 @@ PLACES: dict[str, Place] = {
         refused=_no_push,
         asked=_no_push,
     ),
-    "cost push": Place(
+    "cost push": Endpoint(
         ask=lambda client, headers: client.post(
             COSTS, '{"month": "2026-05"}', "application/json", headers=headers
         ),
@@ -205,7 +205,7 @@ PLACES: dict[str, Place] = {
         refused=_no_push,
         asked=_no_push,
     ),
-    "SCIM": Place(
+    "SCIM": Endpoint(
         ask=lambda client, headers: client.post(
             SCIM, '{"userName": "ann@example.com"}', "application/scim+json", headers=headers
         ),
@@ -217,13 +217,13 @@ PLACES: dict[str, Place] = {
         refused=_no_scim,
         asked=_no_scim,
     ),
-    "answer of OpenID Connect": Place(
+    "answer of OpenID Connect": Endpoint(
         ask=lambda client, headers: client.get("/auth/sso/callback/?state=x&code=y", headers=headers),
         opened=_no_sign_in,
         refused=_no_sign_in,
         asked=_no_sign_in,
     ),
-    "answer of SAML": Place(
+    "answer of SAML": Endpoint(
         ask=lambda client, headers: client.post(
             f"/auth/sso/saml/{PROVIDER_ID}/acs/", {"SAMLResponse": "x", "RelayState": "y"}, headers=headers
         ),

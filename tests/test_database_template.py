@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from django.db import connection
 
-from tests import migrated
-from tests.migrated import dump_file, execute, restored, template
+from tests import database_template
+from tests.database_template import dump_file, execute, restored, template
 from tests.postgres import RUN_DIR
 
 
@@ -49,7 +49,7 @@ def test_a_damaged_dump_is_removed_and_the_run_migrates_again(
     damaged = tmp_path / "migrated-damaged.sql"
     damaged.write_text("CREATE TABLE half (")
     monkeypatch.setenv(RUN_DIR, str(tmp_path))
-    monkeypatch.setattr(migrated, "dump_file", lambda: damaged)
+    monkeypatch.setattr(database_template, "dump_file", lambda: damaged)
 
     assert restored() is None
     assert template() is None

@@ -11,7 +11,7 @@ from tests.finops.connections.connectors.bills import SumsByGroup
 from tests.factories.imports import FAR_AHEAD, LONG_AGO
 
 
-def stored(account: Account) -> SumsByGroup:
+def sums_in_lake(account: Account) -> SumsByGroup:
     names = ("service", "account_id", "billing_period", "currency")
 
     def build(cost: ibis.Table) -> ibis.Table:

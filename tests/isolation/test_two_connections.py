@@ -204,7 +204,7 @@ def one_person() -> None:
 def test_eight_threads_of_one_person_each_get_the_account_of_their_token(
     live_server_process: LiveServer,
 ) -> None:
-    live_server_process.run("tests.isolation.test_connected_twice:one_person")
+    live_server_process.run("tests.isolation.test_two_connections:one_person")
     person = Person("twice@example.com")
     tokens = {slug: connect(live_server_process.url, person, account=f"twice-{slug}") for slug in DAILY}
 

@@ -19,8 +19,8 @@ from finops.connections.services.cost_keys import create_pushed_source
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import Cast
 from tests.credentials.entries import access_token, cost_key, event_key, scim_token, usage_key
-from tests.credentials.places import COSTS, EVENT, EVENTS, MCP, PAGE, PLACES, PUSH, REST, SCIM
-from tests.isolation.walk import fingerprint
+from tests.credentials.endpoints import COSTS, EVENT, EVENTS, MCP, PAGE, ENDPOINTS, PUSH, REST, SCIM
+from tests.isolation.discovery import fingerprint
 from tests.mcpserver.mcp_client import mint
 from tests.servers import LiveServer
 
@@ -146,7 +146,7 @@ def test_a_session_alone_posts_nothing_for_another_site(cast: Cast) -> None:
     client.force_login(cast.member)
     before = fingerprint()
 
-    assert PLACES["page's form"].ask(client, {"origin": "http://evil.example.com"}).status_code == 403
+    assert ENDPOINTS["page's form"].ask(client, {"origin": "http://evil.example.com"}).status_code == 403
     assert fingerprint() == before
 
 
@@ -168,7 +168,7 @@ def live_keys() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def on_the_wire(live_server_process: LiveServer) -> dict[str, str]:
-    key_by_kind: dict[str, str] = live_server_process.run("tests.credentials.test_wrong_places:live_keys")
+    key_by_kind: dict[str, str] = live_server_process.run("tests.credentials.test_token_placement:live_keys")
     return key_by_kind
 
 

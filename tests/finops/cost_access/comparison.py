@@ -18,7 +18,7 @@ from finops.dashboards.models import Dashboard
 from ingestion.models import Customer
 from mcpserver.registry import Tool
 from tests.isolation.rows import MAKERS
-from tests.isolation.walk import Route, fill
+from tests.isolation.discovery import Route, fill
 from tests.mcpserver.mcp_client import McpClient
 from tests.factories.cost_access import LIMIT, Pair
 from tests.factories.cost_access_settings import BOARD
