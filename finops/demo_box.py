@@ -1,4 +1,4 @@
-"""When `manage.py up` loads the demo account, and what it prints about it: the contents of `var/demo.json`."""
+"""The rule when `manage.py up` loads the demo account, and the text that it prints about it, from `var/demo.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an MCP method gets: the server, and one request to it."""
+"""The context of an MCP method: the server, and one request to it."""
 
 from __future__ import annotations
 

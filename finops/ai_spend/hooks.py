@@ -1,4 +1,4 @@
-"""What AI spend registers with lower apps: its dimensions and its price list."""
+"""Registrations of AI spend with lower apps: its dimensions and its price list."""
 
 from __future__ import annotations
 

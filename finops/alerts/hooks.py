@@ -1,4 +1,4 @@
-"""What alerts register with lower apps: subscriptions of a row or cost tag, and evaluation of changed budgets."""
+"""Registrations of alerts with lower apps: subscriptions of a row or cost tag, and evaluation of changed budgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What allocation registers with costs: the dimensions `cost_tag:` and `team`, and shared-cost splits.
+"""Registrations of allocation with costs: the dimensions `cost_tag:` and `team`, and shared-cost splits.
 
 Also the uses of a dimension in allocation and costs, and the teams that identity provider groups map to.
 """

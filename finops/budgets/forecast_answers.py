@@ -1,4 +1,4 @@
-"""The form of an answer about spend to come, the same for tool and page.
+"""The answer about a forecast of spend, the same for tool and page.
 
 Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
 """

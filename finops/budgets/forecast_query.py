@@ -1,4 +1,4 @@
-"""What is asked about the future: the arguments of the tool `forecastSpend` and the URL of the page Forecast, one type."""
+"""The query of a forecast: the arguments of the tool `forecastSpend` and the URL of the page Forecast, one type."""
 
 from __future__ import annotations
 

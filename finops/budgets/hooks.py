@@ -1,4 +1,4 @@
-"""What budgets register with lower apps: a team's panel, budgets that use a cost tag, an onboarding step."""
+"""Registrations of budgets with lower apps: a team's panel, budgets that use a cost tag, an onboarding step."""
 
 from __future__ import annotations
 

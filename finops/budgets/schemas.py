@@ -1,4 +1,4 @@
-"""What the tools about budgets take and answer, and the page asks with the same arguments.
+"""Arguments and results of the tools about budgets; the page uses the same arguments.
 
 Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
 """

@@ -1,4 +1,4 @@
-"""What change events register with accounts and the meter."""
+"""Registrations of change events with accounts and the meter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well a change event fits a change of cost: a candidate for it, never its cause. Pure. docs/how-we-count.md
+"""The rank of a change event for a change of cost: a candidate, never its cause. Pure. docs/how-we-count.md
 explains it.
 
 score = time x share x movement

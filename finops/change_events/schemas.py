@@ -1,4 +1,4 @@
-"""What is asked about change events (the tool `listChangeEvents`), and what answers say of one.
+"""Arguments of the tool `listChangeEvents`, and a change event in answers.
 
 Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
 """

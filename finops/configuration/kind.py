@@ -1,4 +1,4 @@
-"""What a kind of configuration as code is."""
+"""The base class of a kind in configuration as code."""
 
 from __future__ import annotations
 

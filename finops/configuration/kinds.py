@@ -1,4 +1,4 @@
-"""What configuration as code holds, a kind each: how its rows are written in a file, and which services write them."""
+"""The kinds of configuration as code: how the rows of each are written in a file, and which services write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What connections register with other apps: deletion of files, first steps, source panels, and problems for answers about cost."""
+"""Registrations of connections with other apps: deletion of files, first steps, source panels, and problems for answers about cost."""
 
 from __future__ import annotations
 

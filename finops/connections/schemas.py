@@ -1,4 +1,4 @@
-"""What a sync keeps of each month that it listed."""
+"""The data that a sync stores for each listed month."""
 
 from __future__ import annotations
 

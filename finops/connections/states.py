@@ -1,4 +1,4 @@
-"""The state of a connection, as the list of sources and the page of one show it."""
+"""The state of a connection, for the list of sources and the page of a source."""
 
 from __future__ import annotations
 

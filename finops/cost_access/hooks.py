@@ -1,4 +1,4 @@
-"""What limited cost access registers with the access checks of accounts."""
+"""Registrations of limited cost access with the access checks of accounts."""
 
 from __future__ import annotations
 

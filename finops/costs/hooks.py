@@ -1,4 +1,4 @@
-"""What costs register with accounts: files to delete with an account."""
+"""Registrations of costs with accounts: files to delete with an account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an import would change: the billing months that its files replace, the corrections that they add, and whether
+"""The changes of an import: the billing months that its files replace, the corrections that they add, and whether
 it needs review. Pure.
 
 A file replaces the billing months that it contains as a whole. A stray line of another month, such as a correction of

@@ -1,4 +1,4 @@
-"""What is asked about invoices, and the answer: the page Invoices and the tool getInvoiceReconciliation."""
+"""The query about invoices and its answer, for the page Invoices and the tool getInvoiceReconciliation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked about spend: the arguments of the tool `querySpend` and the URL of the cost explorer, one type."""
+"""The query of spend: the arguments of the tool `querySpend` and the URL of the cost explorer, one type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dashboards register with lower apps: a panel on a team's page, and dashboards that use a dimension."""
+"""Registrations of dashboards with lower apps: a panel on a team's page, and dashboards that use a dimension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the dashboard tools take and answer. Docstrings go to every assistant, so they are short."""
+"""Arguments and results of the dashboard tools. Docstrings go to every assistant, so they are short."""
 
 from __future__ import annotations
 

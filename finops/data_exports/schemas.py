@@ -1,4 +1,4 @@
-"""What a run says of each month, and the manifest that stands beside a month's files."""
+"""The result of a run for each month, and the manifest next to a month's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Lumenly Labs bills its own customers by Stripe: invoices and subscriptions in the form of Stripe's API, which a connection replays.
+"""Bills of Lumenly Labs to its own customers by Stripe: invoices and subscriptions in the form of Stripe's API, which a connection replays.
 
 Made from the calendar alone, as everything of the demo. Nine customers; one has left, one pays in euros, one invoice was void.
 """

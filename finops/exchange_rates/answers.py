@@ -1,4 +1,4 @@
-"""What an answer says of its conversion. Docstrings go to assistants, so they are short."""
+"""The part of an answer about its currency conversion. Docstrings go to assistants, so they are short."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the syncs of a source of cost, usage or change events add to how healthy it is: when it is looked at next, and why its syncs fail;
+"""The part of a source's health that its syncs add: the time of the next sync, and why syncs fail;
 and what its cloud's recommendations lack."""
 
 from __future__ import annotations

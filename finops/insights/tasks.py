@@ -1,4 +1,4 @@
-"""What the worker does for insights. Nothing depends on a message: the database says what is due."""
+"""Tasks of insights. No task depends on a broker message: the database decides what is due."""
 
 from __future__ import annotations
 

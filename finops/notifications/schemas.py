@@ -1,4 +1,4 @@
-"""What is asked of recent events (the tool `listRecentEvents`), and what answers say of one.
+"""The query of recent events (the tool `listRecentEvents`), and an event in its answer.
 
 Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
 """

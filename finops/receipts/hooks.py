@@ -1,4 +1,4 @@
-"""What receipts register with the garbage collection of the lake."""
+"""Registration of receipts with the garbage collection of the lake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reports register with lower apps: schedules that are deleted with a channel or team."""
+"""Registrations of reports with lower apps: schedules that are deleted with a channel or team."""
 
 from __future__ import annotations
 

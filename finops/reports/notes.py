@@ -1,4 +1,4 @@
-"""What a report's figures leave out, mix or include: its first sentence with the amounts, and notes after it."""
+"""Notes on what a report's figures leave out, mix or include: its first sentence with the amounts, and notes after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What unit costs register with lower apps: the dimension `customer`, the names of its values, and uses of a
+"""Registrations of unit costs with lower apps: the dimension `customer`, the names of its values, and uses of a
 dimension."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is asked about unit cost: the arguments of the tool `queryUnitCost` and the URL of Unit economics, one type."""
+"""The query of unit cost: the arguments of the tool `queryUnitCost` and the URL of Unit economics, one type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms of answers about shared-cost splits, the same for tool and pages. Exact Decimals, rounded by pages and tools.
+"""The answers about shared-cost splits, the same for tool and pages. Exact Decimals, rounded by pages and tools.
 
 Docstrings of these types go to every assistant in the tool's output schema, so they are short; comments say more.
 """

@@ -1,4 +1,4 @@
-"""When each event source last had an event, and what it sent this month."""
+"""The last event of each event source, and its events of this month."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of AWS and of services that speak as it does, explained: what to do, naming the missing permission."""
+"""Explanations of errors of AWS and compatible services: what to do, with the missing permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of files, in words that the file's owner can act on."""
+"""Errors of files, with messages for the file's owner."""
 
 from __future__ import annotations
 

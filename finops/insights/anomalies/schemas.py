@@ -1,4 +1,4 @@
-"""What is asked about anomalies (the tool `listAnomalies`, the URL of the page), and what the answer is made of.
+"""The query about anomalies (the tool `listAnomalies`, the URL of the page), and the parts of its answer.
 
 Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
 """

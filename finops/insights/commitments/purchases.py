@@ -1,4 +1,4 @@
-"""What usage costs under a commitment to an amount per hour. Pure, exact Decimals.
+"""The cost of usage under a commitment to an amount per hour. Pure, exact Decimals.
 
 A commitment of C per hour at a discount d on on-demand prices covers usage worth V = C ÷ (1 - d) on demand in each hour, whether it
 is used or not (AWS Savings Plans, https://docs.aws.amazon.com/savingsplans/latest/userguide/what-is-savings-plans.html; committed use

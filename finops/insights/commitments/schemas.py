@@ -1,4 +1,4 @@
-"""What is asked about commitments (the tool `getCommitmentUtilization`, the URL of its page), and what the answer is made of."""
+"""The query about commitments (the tool `getCommitmentUtilization`, the URL of its page), and the parts of its answer."""
 
 from __future__ import annotations
 

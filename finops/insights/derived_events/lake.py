@@ -1,4 +1,4 @@
-"""What derived events read of the lake: first and last days, the cost of single values, and prices. All without tax, credits
+"""Lake queries for derived events: first and last days, the cost of single values, and prices. All without tax, credits
 and one-time fees, in the currency of the bill."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much to commit to per hour, and what such advice would have saved. Pure, exact Decimals.
+"""The hourly amount to commit to, and the savings that this advice would have made. Pure, exact Decimals.
 
 On-demand usage of an hour is a random o, and a commitment that covers V per hour at a discount d saves min(o, V) - (1 - d) V in it
 (`finops.insights.commitments.purchases`). Over a window of hours that is concave in V, and largest where P(o > V) falls below 1 - d:

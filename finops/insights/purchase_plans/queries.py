@@ -1,4 +1,4 @@
-"""Which commitment to buy per hour, with its back-test: the one query behind planCommitmentPurchase and its page."""
+"""The commitment to buy per hour, with its back-test: the one query behind planCommitmentPurchase and its page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked about savings (the tool `listSavingsRecommendations`, its page), and the answer. Amounts are of 30 days."""
+"""The query about savings (the tool `listSavingsRecommendations`, its page), and its answer. Amounts are of 30 days."""
 
 from __future__ import annotations
 

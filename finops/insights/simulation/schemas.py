@@ -1,4 +1,4 @@
-"""What is asked of a simulation (the tool `simulateCost`, the page Cost simulation), and what the answer is made of."""
+"""The query of a simulation (the tool `simulateCost`, the page Cost simulation), and the parts of its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked about a change of spend (the tool `explainSpendChange`, the URL of its page), and the answer.
+"""The query about a change of spend (the tool `explainSpendChange`, the URL of its page), and its answer.
 
 Docstrings of these types go to every assistant in the tools' output schemas, so they are short; comments say more.
 """

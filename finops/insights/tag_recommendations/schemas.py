@@ -1,4 +1,4 @@
-"""What is asked about tag recommendations (the tool `listTagRecommendations`), and what the answer is made of."""
+"""The query about tag recommendations (the tool `listTagRecommendations`), and the parts of its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How templates write insights."""
+"""Template filters and tags for insights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer is computed from: manifest, expressions and exchange rates, recorded during the computation for the
+"""The inputs of an answer: manifest, expressions and exchange rates, recorded during the computation for the
 answer's receipt (ADR 0080).
 
 Inside `record_inputs` a query costs a microsecond more; outside it costs nothing.

@@ -1,4 +1,4 @@
-"""Which engine answers a question: DuckDB on this machine, or the Spark cluster if one is configured."""
+"""The choice of the engine for a query: DuckDB on this machine, or the Spark cluster if one is configured."""
 
 from __future__ import annotations
 

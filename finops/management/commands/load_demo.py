@@ -1,4 +1,4 @@
-"""`manage.py load_demo`: an invented company's year of cost and usage, to look around in.
+"""`manage.py load_demo`: a year of cost and usage of an invented company, for a first impression.
 
 `finops.demo` is no installed app; in the product only this command and *Try with sample data* import it.
 """

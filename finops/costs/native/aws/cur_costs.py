@@ -1,4 +1,4 @@
-"""What a line of a Cost and Usage Report costs, by its type.
+"""The cost of a line of a Cost and Usage Report, by its type.
 
 BilledCost is the unblended cost; EffectiveCost is AWS's amortized cost. Source: AWS Cost and Usage Reports user guide,
 "Understanding your reservations" and "Understanding Savings Plans"; AWS Well-Architected Labs, "CUR query library":
