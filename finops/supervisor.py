@@ -210,7 +210,7 @@ class Supervisor:
         self.programs.append(program)
         self.changed()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Check each program. Never fails because of a program, nor for a disk that is full."""
         now = time.monotonic()
         away, self._checked_at = now - self._checked_at > AWAY_SECONDS, now

@@ -252,7 +252,7 @@ def sweep() -> int:
     removed: int = old.delete()[1].get(AuditDelivery._meta.label, 0)
     for row in AuditWebhook.objects.unscoped():
         if not is_sealed_now(row):
-            _seal_again(row.pk)
+            _reseal(row.pk)
     return removed
 
 
@@ -274,7 +274,7 @@ def sweep_audit_log() -> int:
 
 
 @transaction.atomic
-def _seal_again(webhook_id: int) -> None:
+def _reseal(webhook_id: int) -> None:
     row = AuditWebhook.objects.unscoped().select_for_update().filter(pk=webhook_id).first()
     if row is None:
         return

@@ -57,7 +57,7 @@ def connect_vendor(account: Account, actor: Actor, name: str, vendor: str) -> Co
     return create_connection(account=account, actor=actor, name=name, connector="folder", values=values)
 
 
-def sync_to_the_end(connection: CostConnection, actor: Actor) -> CostSync:
+def complete_sync(connection: CostConnection, actor: Actor) -> CostSync:
     """Return the queued sync, or else a new one, once it has ended: here, or by a worker that claimed it. Raises UserError for
     one that takes too long."""
     sync = CostSync.objects.filter(connection=connection, status__in=UNFINISHED_STATUSES).first()
@@ -93,4 +93,4 @@ def ensure_failing_connection(account: Account, actor: Actor) -> None:
         },
         interval_minutes=DAILY,
     )
-    sync_to_the_end(connection, actor)
+    complete_sync(connection, actor)

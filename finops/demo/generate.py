@@ -23,7 +23,7 @@ from finops.demo.company import VENDORS
 from finops.demo.fleet import lines_of
 from finops.demo.lines import ResourceLine
 from finops.demo.rows import Rows
-from finops.demo.story import NOISE, SHAPES, surprises
+from finops.demo.story import NOISE, SHAPES, anomaly_factors
 from finops.demo.templates import SCHEMA
 from finops.lib.periods import add_months, month_start
 
@@ -60,7 +60,7 @@ def usage_on(source: str, day: date) -> list[tuple[ResourceLine, int]]:
     """Every line that has a quantity on that day, and the quantity in 1e-3."""
     rng = random.Random(f"lumenly/{source}/{day}")  # noqa: S311 a story, no secret
     volumes = {shape: value(day) for shape, value in SHAPES.items()}
-    odd = surprises(day)
+    odd = anomaly_factors(day)
     usage: list[tuple[ResourceLine, int]] = []
     for line in lines_of(source):
         noise = rng.random() * 2 - 1

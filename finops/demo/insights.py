@@ -24,7 +24,7 @@ _DISMISSED = ("previous_generation", "lumenly-shared-services", "Relational")
 _ACTED = ("weekends_off", "lumenly-staging", "Relational")
 
 
-def look_for_anomalies(accounts: list[Account], actor: Actor, say: Callable[[str], None]) -> None:
+def detect_anomalies(accounts: list[Account], actor: Actor, say: Callable[[str], None]) -> None:
     """Detect anomalies in each account when that is due; the first time, add notes to two that ended."""
     for account in accounts:
         with account_scope(account):

@@ -30,11 +30,11 @@ from finops.demo.deliveries import (
     connect_vendor,
     connection_of,
     ensure_failing_connection,
-    sync_to_the_end,
+    complete_sync,
     write_bills,
 )
 from finops.demo.generate import MONTHS, first_day, months_between, write_source
-from finops.demo.insights import ensure_savings, look_for_anomalies
+from finops.demo.insights import ensure_savings, detect_anomalies
 from finops.demo.layouts import LAYOUTS
 from finops.demo.people import People, ensure_people, remove_people
 from finops.demo.replays import ensure_replays
@@ -107,7 +107,7 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
             ensure_change_events(people.account, actor, first_day(today, months), yesterday)
             ensure_replays(people.account, actor, first_day(today, months), yesterday)
         _load_stripe(people.labs, actor, say, months)
-        look_for_anomalies([people.account, people.labs], actor, say)
+        detect_anomalies([people.account, people.labs], actor, say)
         send_alerts(people.account)
     return LoadResult(rows, events, time.monotonic() - started_at, handed_out)
 
@@ -217,7 +217,7 @@ class _Loader:
         if connection is None:
             connection = connect_vendor(account, self.actor, vendor.name, vendor.key)
             change_settle_days(source=connection.cost_source, settle_days=1, actor=self.actor)
-        sync = sync_to_the_end(connection, self.actor)
+        sync = complete_sync(connection, self.actor)
         if sync.error:
             raise UserError(f"{vendor.name}: {sync.error}")
         self.rows += sync.rows

@@ -23,7 +23,7 @@ from finops.connections.services import create_connection
 from finops.connections.vendor_apis.cloudtrail import TrailResource, change_event
 from finops.demo.change_events import PULLED_KINDS, SOURCE_NAME, events_on
 from finops.demo.company import fraction, person
-from finops.demo.deliveries import DAILY, folder_of, sync_to_the_end
+from finops.demo.deliveries import DAILY, folder_of, complete_sync
 from finops.demo.fleet import lines_of
 from finops.demo.layouts import replace_file
 from finops.demo.lines import ResourceLine
@@ -86,7 +86,7 @@ def ensure_replays(account: Account, actor: Actor, first: date, last: date) -> i
                 interval_minutes=DAILY,
             )
         if connection is not None:
-            sync = sync_to_the_end(connection, actor)
+            sync = complete_sync(connection, actor)
             if sync.error:
                 raise UserError(f"{name}: {sync.error}")
             rows += sync.rows

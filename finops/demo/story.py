@@ -159,6 +159,6 @@ def anomalies(start: date, end: date) -> list[DemoAnomaly]:
     return sorted(touching, key=lambda anomaly: (anomaly.start, anomaly.name))
 
 
-def surprises(day: date) -> dict[str, float]:
+def anomaly_factors(day: date) -> dict[str, float]:
     """Factor by workload, for the workloads with an anomaly on that day."""
     return {anomaly.workload: anomaly.factor for anomaly in anomalies(day, day)}

@@ -17,7 +17,7 @@ from finops.connections.connectors.stripe_sample import LISTS, StripeSample, rep
 from finops.connections.models import CostConnection
 from finops.connections.services import create_connection
 from finops.demo.company import CUSTOMERS, DemoCustomer, fraction
-from finops.demo.deliveries import sync_to_the_end
+from finops.demo.deliveries import complete_sync
 from finops.lib.errors import UserError
 from finops.lib.periods import add_months, month_start
 
@@ -43,7 +43,7 @@ def ensure_stripe(account: Account, actor: Actor, first: date, last: date) -> in
             connector=StripeSample.name,
             values={"customer_field": "tenant_id"},
         )
-    sync = sync_to_the_end(connection, actor)
+    sync = complete_sync(connection, actor)
     if sync.error:
         raise UserError(f"{SOURCE_NAME}: {sync.error}")
     return sync.rows

@@ -97,7 +97,7 @@ def unprivileged_owner(place: Path) -> Owner | None:
 
 def may_enter(folder: Path, owner: Owner) -> bool:
     """Whether the mode bits let `owner` pass through `folder` and all folders above it."""
-    return all(_passable(place, owner) for place in (folder, *folder.parents) if place.exists())
+    return all(_is_traversable(place, owner) for place in (folder, *folder.parents) if place.exists())
 
 
 @cache
@@ -139,7 +139,7 @@ def _copied_root(home: Path) -> Path:
     return home / f"programs-{MAJOR}"
 
 
-def _passable(place: Path, owner: Owner) -> bool:
+def _is_traversable(place: Path, owner: Owner) -> bool:
     info = place.stat()
     if info.st_uid == owner.uid:
         return bool(info.st_mode & 0o100)

@@ -22,7 +22,7 @@ class ServerWatch:
         self._start_after = 0.0
         self._is_silent = False
 
-    def look(self) -> None:
+    def check(self) -> None:
         now, process = time.monotonic(), self._cluster.process
         if process is None:
             if now >= self._start_after:

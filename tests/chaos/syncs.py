@@ -51,7 +51,7 @@ class MonthNotWhole(AssertionError):
 
 
 class SyncDeployment:
-    """A worker with its broker, its database and a provider's folder; `look` restarts what has ended."""
+    """A worker with its broker, its database and a provider's folder; `check` restarts what has ended."""
 
     def __init__(self, var_dir: Path, export: Path, cluster: Cluster, seed: int) -> None:
         port = free_port()
@@ -86,10 +86,10 @@ class SyncDeployment:
         self.redis.stop()
         self._redis_back = time.monotonic() + seconds
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Do the work of the supervisor and of beat."""
         now = time.monotonic()
-        self._watch.look()
+        self._watch.check()
         if self._redis_back and now > self._redis_back:
             self.redis.start()
             self._redis_back = 0.0
@@ -103,7 +103,7 @@ class SyncDeployment:
     def wait(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self.look()
+            self.check()
             time.sleep(min(0.05, max(end - time.monotonic(), 0)))
 
     def call(self, function: str, *arguments: Any) -> Any:

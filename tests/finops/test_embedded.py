@@ -193,7 +193,7 @@ def test_a_server_that_cannot_start_is_tried_until_it_can(
     control = cluster.data / "global" / "pg_control"
 
     def has_message(word: str, times: int = 1) -> bool:
-        watch.look()
+        watch.check()
         return sum(word in line for line in messages) >= times
 
     kill(cluster)

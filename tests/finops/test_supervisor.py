@@ -42,7 +42,7 @@ def program(
 
 
 def poll(programs: Supervisor, condition: bool) -> bool:
-    programs.look()
+    programs.check()
     return condition
 
 
@@ -103,7 +103,7 @@ def test_a_supervisor_that_was_stopped_itself_blames_nobody(
     os.kill(child.pid, signal.SIGSTOP)  # as all of a container that is paused
     later = time.monotonic() + 3600
     monkeypatch.setattr("finops.supervisor.time.monotonic", lambda: later)
-    programs.look()
+    programs.check()
     assert messages == []
     os.kill(child.pid, signal.SIGCONT)  # so that it hears SIGTERM, which else is waited for
 

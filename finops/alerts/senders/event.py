@@ -59,11 +59,11 @@ def verify(target: WebhookTarget, *, public_id: str) -> None:
         raise CallbackProblem("http_5xx")
     if answer.status >= 400:
         raise CallbackProblem("http_4xx")
-    if not 200 <= answer.status < 300 or not _gives_back(answer.body, nonce):
+    if not 200 <= answer.status < 300 or not _returns_nonce(answer.body, nonce):
         raise CallbackProblem("challenge_failed")
 
 
-def _gives_back(body: bytes, nonce: str) -> bool:
+def _returns_nonce(body: bytes, nonce: str) -> bool:
     try:
         answer = msgspec.json.decode(body)
     except msgspec.DecodeError:

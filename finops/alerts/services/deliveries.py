@@ -314,12 +314,12 @@ def sweep() -> int:
     removed: int = old.delete()[1].get(AlertDelivery._meta.label, 0)
     for channel in AlertChannel.objects.unscoped():
         if not is_sealed_now(channel):
-            _seal_again(channel.pk)
+            _reseal(channel.pk)
     return removed
 
 
 @transaction.atomic
-def _seal_again(channel_id: int) -> None:
+def _reseal(channel_id: int) -> None:
     row = AlertChannel.objects.unscoped().select_for_update().filter(pk=channel_id).first()
     if row is None:
         return

@@ -146,7 +146,7 @@ def sweep_events() -> int:
     imports.delete()
     for row in EventSubscription.objects.unscoped():
         if not is_sealed_now(row):
-            _seal_again(row.pk)
+            _reseal(row.pk)
     return removed
 
 
@@ -237,7 +237,7 @@ def _check_rate(url: str) -> None:
 
 
 @transaction.atomic
-def _seal_again(pk: int) -> None:
+def _reseal(pk: int) -> None:
     row = EventSubscription.objects.unscoped().select_for_update().filter(pk=pk).first()
     if row is None:
         return

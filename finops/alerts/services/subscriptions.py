@@ -65,7 +65,7 @@ def create_alert_subscription(
         check_is_new(resolved)
         _check_cap(account)
         row = _create_row(account, actor, resolved)
-        notes = _watch(account, actor, row)
+        notes = _monitor_dimension(account, actor, row)
         suppress(row, _existing_keys(row))
         audit.record(
             account=account,
@@ -240,7 +240,7 @@ def _create_row(account: Account, actor: Actor, resolved: ResolvedSubscription) 
     return row
 
 
-def _watch(account: Account, actor: Actor, row: AlertSubscription) -> tuple[str, ...]:
+def _monitor_dimension(account: Account, actor: Actor, row: AlertSubscription) -> tuple[str, ...]:
     """Make the account detect anomalies of the subscription's team or cost tag."""
     dimension = anomalies.dimension_of(row)
     if row.trigger != Trigger.ANOMALY or dimension == SERVICE:

@@ -67,7 +67,7 @@ def tag_starts(account: Account, *, deadline: float | None = None) -> list[TagSt
         TagStart(keys=keys, covered=tuple(_coverage_of(row, index) for row in rows))
         for index, keys in enumerate(groups)
     ]
-    return sorted((start for start in starts if _caught_cost(start)), key=_caught_cost, reverse=True)[:SHOWN]
+    return sorted((start for start in starts if _covered_cost(start)), key=_covered_cost, reverse=True)[:SHOWN]
 
 
 def group_spellings(keys: Sequence[str]) -> list[tuple[str, ...]]:
@@ -85,7 +85,7 @@ def _coverage_of(row: dict[str, Any], index: int) -> CurrencyCoverage:
     )
 
 
-def _caught_cost(start: TagStart) -> Decimal:
+def _covered_cost(start: TagStart) -> Decimal:
     """The covered cost of the largest currency, else of the first one that has any."""
     return start.covered[0].caught if start.covered else exact_sum([])
 

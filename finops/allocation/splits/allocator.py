@@ -205,7 +205,7 @@ class _Allocator:
             self._record(lot, amount, ends, parts)
             if all(lot.passes):
                 self.result.moves.append(SplitMove(lot, lot.keys, -amount, False))
-            if self._others_pass(lot):
+            if self._passes_other_filters(lot):
                 arrived = zip(ends, parts, let_in, strict=True)
                 self._move(lot, [(end, part) for end, part, let in arrived if let and part])
 
@@ -218,7 +218,7 @@ class _Allocator:
             self.result.moved.append((split, lot, amount))
             self.result.received.append((split, lot, received))
 
-    def _others_pass(self, lot: CostGroup) -> bool:
+    def _passes_other_filters(self, lot: CostGroup) -> bool:
         """Return whether the lot passes the filters on the dimensions that it does not move in."""
         return all(
             passes for passes, split in zip(lot.passes, self.route.splits, strict=True) if split is None

@@ -55,7 +55,7 @@ class SyncHeartbeat:
         """Count `count` more fetched bytes."""
         self._fetched += count
         self._sync.bytes_done = self._before + min(self._fetched, self._month_bytes) // 2
-        self._keep_sometimes()
+        self._save_periodically()
 
     def importing(self, job: CostImport) -> None:
         """Report the progress of the month's import; stop the import if the sync must end."""
@@ -63,7 +63,7 @@ class SyncHeartbeat:
         half = self._month_bytes // 2
         self._sync.bytes_done = self._before + half + int(half * min(share, 1))
         try:
-            self._keep_sometimes()
+            self._save_periodically()
         except sync_claims.SyncTakeover:
             raise
         except SyncCancellation as stop:
@@ -85,9 +85,9 @@ class SyncHeartbeat:
 
     def check_sometimes(self) -> None:
         """Run `check` at most once per interval, for frequent callers."""
-        self._keep_sometimes()
+        self._save_periodically()
 
-    def _keep_sometimes(self) -> None:
+    def _save_periodically(self) -> None:
         if time.monotonic() - self._last >= UPDATE_SECONDS:
             self._keep()
 

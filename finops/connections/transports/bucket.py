@@ -260,7 +260,7 @@ class StorageBucket(ABC):
                 raise disk.LowDisk(
                     "The disk of this server is full. Ask the operator to free space."
                 ) from error
-            if not _of_the_wire(error):
+            if not _is_transport_error(error):
                 raise
             raise self._explain(error, action, key) from error
 
@@ -273,7 +273,7 @@ def _parts(file: FocusFile) -> list[FocusFile]:
     return parts
 
 
-def _of_the_wire(error: Exception) -> bool:
+def _is_transport_error(error: Exception) -> bool:
     """Return whether an error is from a file system or its client, and not from our own or the caller's code."""
     module = type(error).__module__.partition(".")[0]
     return isinstance(error, OSError | ValueError | KeyError) or module not in ("builtins", "finops")

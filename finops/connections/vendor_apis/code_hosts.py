@@ -230,7 +230,7 @@ def numbered_pages(page_of: Callable[[int], Sequence[T]]) -> Iterator[T]:
     )
 
 
-def while_after(rows: Iterable[T], moment_of: Callable[[T], datetime], first: datetime) -> Iterator[T]:
+def entries_since(rows: Iterable[T], moment_of: Callable[[T], datetime], first: datetime) -> Iterator[T]:
     """Return the entries of a descending list from a moment on."""
     for row in rows:
         if moment_of(row) < first:

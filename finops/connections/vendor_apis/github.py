@@ -26,7 +26,7 @@ from finops.connections.vendor_apis.code_hosts import (
     rate_limit,
     rate_limit_error,
     short_ref,
-    while_after,
+    entries_since,
 )
 from finops.lib.outbound import ResponseStream
 
@@ -113,7 +113,7 @@ class GitHubEvents(RepositoryEvents):
 
     def deployments(self, first: date, last: date) -> Iterator[PulledEvent]:
         rows = self.rows("/deployments", [], _Deployment, "deployments")
-        for each in while_after(rows, lambda row: row.created_at, midnight(first)):
+        for each in entries_since(rows, lambda row: row.created_at, midnight(first)):
             if each.created_at.astimezone(UTC).date() > last:
                 continue  # its status takes a separate request
             if not self.has_environment(each.environment):
@@ -134,7 +134,7 @@ class GitHubEvents(RepositoryEvents):
     def pull_requests(self, first: date, _last: date) -> Iterator[PulledEvent]:
         newest = [("state", "closed"), ("sort", "updated"), ("direction", "desc")]
         rows = self.rows("/pulls", newest, _PullRequest, "pull requests")
-        for each in while_after(rows, lambda row: row.updated_at, midnight(first)):
+        for each in entries_since(rows, lambda row: row.updated_at, midnight(first)):
             if each.merged_at is not None:
                 yield self.event(
                     kind="change",

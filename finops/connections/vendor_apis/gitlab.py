@@ -22,7 +22,7 @@ from finops.connections.vendor_apis.code_hosts import (
     midnight,
     rate_limit,
     short_ref,
-    while_after,
+    entries_since,
 )
 from finops.lib import clock
 from finops.lib.outbound import ResponseStream
@@ -102,7 +102,7 @@ class GitLabEvents(RepositoryEvents):
     def releases(self, first: date, _last: date) -> Iterator[PulledEvent]:
         newest: Params = [("order_by", "released_at"), ("sort", "desc")]
         rows = self.rows("/releases", newest, _Release, "releases")
-        for each in while_after(rows, lambda row: row.released_at, midnight(first)):
+        for each in entries_since(rows, lambda row: row.released_at, midnight(first)):
             if each.released_at > clock.now():
                 continue  # planned
             yield self.event(
@@ -118,7 +118,7 @@ class GitLabEvents(RepositoryEvents):
     def deployments(self, first: date, _last: date) -> Iterator[PulledEvent]:
         newest: Params = [("order_by", "created_at"), ("sort", "desc")]
         rows = self.rows("/deployments", newest, _Deployment, "deployments")
-        for each in while_after(rows, lambda row: row.created_at, midnight(first)):
+        for each in entries_since(rows, lambda row: row.created_at, midnight(first)):
             environment = each.environment.name
             if not self.has_environment(environment):
                 continue
@@ -135,7 +135,7 @@ class GitLabEvents(RepositoryEvents):
     def merge_requests(self, first: date, _last: date) -> Iterator[PulledEvent]:
         newest: Params = [("state", "merged"), ("order_by", "updated_at"), ("sort", "desc")]
         rows = self.rows("/merge_requests", newest, _MergeRequest, "merge requests")
-        for each in while_after(rows, lambda row: row.updated_at, midnight(first)):
+        for each in entries_since(rows, lambda row: row.updated_at, midnight(first)):
             if each.merged_at is not None:
                 yield self.event(
                     kind="change",

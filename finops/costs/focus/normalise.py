@@ -145,7 +145,7 @@ def normalise(
             optional=optional,
             tag_keys=keys,
             actor_tag_keys=actor_tag_keys,
-            on_batch=run.tell,
+            on_batch=run.report_progress,
         )
 
     if first_survey is not None:
@@ -221,7 +221,7 @@ class _Run:
         for opened in files:
             for month, part in self._parts(opened):
                 spool.write(month, part)
-                self.tell()
+                self.report_progress()
 
     def direct(self, files: Sequence[OpenFile], first_survey: Survey) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the one month. FocusFileError if the files have changed since the survey."""
@@ -236,7 +236,7 @@ class _Run:
                     )
                 yield part
 
-    def tell(self) -> None:
+    def report_progress(self) -> None:
         if self._progress and self._reading is not None:
             self._progress(self._bytes + self._reading.bytes_done, sum(file.rows for file in self._reports))
 

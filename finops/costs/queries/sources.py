@@ -277,7 +277,7 @@ def _status(span: SourceSpan | None, days: SourceDays | None, last: _Row, today:
         return NO_DATA, "No cost lines yet."
     newest = _newest_day(span, days, today)
     behind = (today - newest).days
-    if behind > _patience(days):
+    if behind > _stale_days(days):
         return STALE, _stale_words(span, newest, behind)
     if days is None:
         return HEALTHY, f"Cost lines up to {newest}."
@@ -291,7 +291,7 @@ def _status(span: SourceSpan | None, days: SourceDays | None, last: _Row, today:
     return HEALTHY, _healthy_words(days, newest, today)
 
 
-def _patience(days: SourceDays | None) -> int:
+def _stale_days(days: SourceDays | None) -> int:
     """Return how many days behind today a source may be."""
     if days is None:
         return STALE_DAYS

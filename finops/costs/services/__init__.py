@@ -1,6 +1,6 @@
 """Writes on cost sources, their imports and the account's cost view. The caller checks permissions."""
 
-from finops.costs.services.claims import ask_to_cancel, cancel_abandoned_syncs, check_import_room
+from finops.costs.services.claims import ask_to_cancel, cancel_abandoned_syncs, check_import_limit
 from finops.costs.services.column_mappings import (
     remove_column_mapping,
     save_column_mapping,
@@ -41,7 +41,7 @@ __all__ = [
     "change_cost_view",
     "change_import_review",
     "change_settle_days",
-    "check_import_room",
+    "check_import_limit",
     "confirm_import",
     "create_cost_source",
     "delete_cost_source",

@@ -81,7 +81,7 @@ def imports_with_files() -> list[CostImport]:
     return list(CostImport.objects.unscoped().filter(needed))
 
 
-def check_import_room(*, account: Account) -> None:
+def check_import_limit(*, account: Account) -> None:
     """Raise UserError if the account has the maximum of waiting and running imports. Those in review do not count."""
     # Unscoped: the account is named.
     count = CostImport.objects.unscoped().filter(_UNFINISHED, account=account).count()

@@ -294,7 +294,7 @@ def close(job: CostImport) -> None:
         segments.discard([segment for part in current.parts for segment in part.new_segments])
 
 
-def together(parts: Sequence[ImportPart]) -> ReadParts:
+def combine_parts(parts: Sequence[ImportPart]) -> ReadParts:
     """Return all parts as one. Raises PartsDiffer where segments lack rows of a month."""
     bill = BillOfParts([part.bill for part in parts if part.bill is not None])
     new_segments = [segment for part in parts for segment in part.new_segments]

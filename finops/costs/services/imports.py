@@ -64,7 +64,7 @@ def queue_import(
     disk.check_disk()
     stored_files = [files.store_upload(upload) for upload in uploads]
     try:
-        job = _create_where_room(source, stored_files, checked, actor, formats)
+        job = _create_within_limit(source, stored_files, checked, actor, formats)
     except BaseException:
         files.remove(stored_files)
         raise
@@ -98,7 +98,7 @@ def retry_import(*, job: CostImport, actor: Actor) -> CostImport:
             )
         disk.check_disk()
         formats = FormatChoice.of(row.number_format, row.date_order)
-        new = _create_where_room(row.source, row.files, row.defaults, actor, formats)
+        new = _create_within_limit(row.source, row.files, row.defaults, actor, formats)
         CostImport.objects.unscoped().filter(pk=row.pk).update(files=[])
         transaction.on_commit(lambda: ask_worker(new))
     return new
@@ -180,7 +180,7 @@ def run_import(
 
 
 @transaction.atomic
-def _create_where_room(
+def _create_within_limit(
     source: CostSource,
     stored_files: list[dict[str, Any]],
     defaults: dict[str, str],
@@ -189,7 +189,7 @@ def _create_where_room(
 ) -> CostImport:
     # Writers wait for each other, so that the count is valid until the commit.
     Account.objects.select_for_update(no_key=True).get(pk=source.account_id)
-    claims.check_import_room(account=source.account)
+    claims.check_import_limit(account=source.account)
     return _create(source, stored_files, defaults, actor, formats=formats)
 
 

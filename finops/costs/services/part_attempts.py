@@ -46,7 +46,7 @@ def read_in_parts(job: CostImport, folder: Path, progress: Progress) -> ReadPart
     try:
         _read_all(job, plan, folder, progress)
         current = _current(job, plan.key)
-        parts = None if current.needs_one_piece else import_parts.together(current.parts)
+        parts = None if current.needs_one_piece else import_parts.combine_parts(current.parts)
         if parts is None or parts.bill.has_too_many_keys:
             import_parts.close(job)
             return None

@@ -79,14 +79,14 @@ def _upload_page(request: AccountRequest, form: BillUploadForm) -> HttpResponse:
         "form": form,
         "max_bytes": settings.UPLOAD_MAX_BYTES,
         # Checked on GET, so that nobody uploads a large file only to see it refused.
-        "refusals": [why for why in (disk.low_disk(), _no_room(request.account)) if why],
+        "refusals": [why for why in (disk.low_disk(), _limit_message(request.account)) if why],
     }
     return render(request, "costs/upload.html", context, status=422 if form.errors else 200)
 
 
-def _no_room(account: Account) -> str:
+def _limit_message(account: Account) -> str:
     try:
-        services.check_import_room(account=account)
+        services.check_import_limit(account=account)
     except UserError as error:
         return error.message
     return ""

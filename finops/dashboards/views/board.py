@@ -98,7 +98,7 @@ def widget(request: AccountRequest, widget_id: int) -> HttpResponse:
         context |= in_one_currency(
             read_widget(request.account, row, query), request.GET.get("currency", "").upper()
         )
-        context["aside"] = _aside(row, query)
+        context["aside"] = _unapplied_text(row, query)
     except UserError as problem:
         return render(request, "dashboards/_problem.html", {**context, "error": problem.message})
     return render(request, kind.template, context)
@@ -147,7 +147,7 @@ def _query_from_request(request: AccountRequest) -> BoardQuery:
     return BoardQuery.from_params(dict(request.GET.lists())).with_complete_filters()
 
 
-def _aside(row: Widget, query: BoardQuery) -> str:
+def _unapplied_text(row: Widget, query: BoardQuery) -> str:
     """Return the parts of the board's question that do not apply to the widget."""
     kind = CATALOGUE[row.type]
     if not kind.has_data:

@@ -91,7 +91,7 @@ def _mark(
         row.updated_at = clock.now()
         row.save()
         if is_open:
-            _bring_back(row)
+            _restore_members(row)
         if Incident.State.EXPECTED in (before, state):
             _request_run(account)
     audit.record(
@@ -118,7 +118,7 @@ def _lock_incident(anomaly: Anomaly) -> Incident:
     return row
 
 
-def _bring_back(incident: Incident) -> None:
+def _restore_members(incident: Incident) -> None:
     """Restore the members of an incident that a person reopens, if a restated bill had removed all of it."""
     members = Anomaly.objects.filter(incident=incident)
     if not members.filter(gone_at=None).exists():

@@ -179,12 +179,12 @@ def weekends_off(sums: Iterable[ResourceSum], days: DateRange) -> list[SavingCan
     never_off = (
         each
         for each in sums
-        if each.dev and each.line.resource and _never_off(each, days.days - weekend, weekend)
+        if each.dev and each.line.resource and _is_always_on(each, days.days - weekend, weekend)
     )
     return [_weekends(group) for group in group_by(never_off, lambda each: each.unit).values()]
 
 
-def _never_off(each: ResourceSum, weekdays: int, weekend: int) -> bool:
+def _is_always_on(each: ResourceSum, weekdays: int, weekend: int) -> bool:
     if (each.weekdays, each.weekend_days) != (weekdays, weekend) or not weekend or each.cost <= 0:
         return False
     at_weekends = part(each.weekend_cost, Decimal(weekdays))

@@ -236,7 +236,7 @@ def _move(facts: ChangeFacts, items: Sequence[ChangeItem]) -> Move:
         **_figures(facts, items),
         group=dict(zip(names, items[0].sum.keys, strict=True)),
         kind=_kind(items),
-        why=_why(items),
+        why=_main_reason(items),
         labels=_labels(names, items),
         causes=_causes(items, items[0].sum.currency) if facts.metered else [],
     )
@@ -251,7 +251,7 @@ def _kind(items: Sequence[ChangeItem]) -> str:
     return "up" if now > before else "down" if now < before else "same"
 
 
-def _why(items: Sequence[ChangeItem]) -> str:
+def _main_reason(items: Sequence[ChangeItem]) -> str:
     """Return the largest effect; for credits and refunds, which have the opposite sign, whether they began or ended."""
     main = sum_parts(item.parts for item in items).main
     own_items = [item for item in items if getattr(item.parts, main)]
@@ -277,7 +277,7 @@ def _causes(items: Sequence[ChangeItem], currency: str) -> list[Cause]:
     ranked = sorted(parts_by_type, key=lambda name: (-abs(parts_by_type[name].whole), name))
     return [
         Cause(
-            usage_type=name, effect=_why(by_type[name]), change=parts_by_type[name].whole, currency=currency
+            usage_type=name, effect=_main_reason(by_type[name]), change=parts_by_type[name].whole, currency=currency
         )
         for name in ranked[:CAUSES]
         if parts_by_type[name].whole

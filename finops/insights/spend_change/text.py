@@ -94,7 +94,7 @@ def _moves_in_currency(moves: Sequence[Move], currency: str) -> list[Move]:
 
 def _move_text(move: Move) -> str:
     sign = "+" if move.change > 0 else "-"  # a plain hyphen, as numbers have it
-    return f"{quote(name_of(move))} ({sign}{money(abs(move.change), move.currency)}{_why(move)})"
+    return f"{quote(name_of(move))} ({sign}{money(abs(move.change), move.currency)}{_reason_text(move)})"
 
 
 def name_of(move: Move) -> str:
@@ -103,7 +103,7 @@ def name_of(move: Move) -> str:
     return truncate(name, NAME_LENGTH)
 
 
-def _why(move: Move) -> str:
+def _reason_text(move: Move) -> str:
     if is_of_credits(move):
         return f", {move.why}" if move.kind in ("new", "gone") else f", mostly {move.why}"
     if move.kind in ("new", "gone"):

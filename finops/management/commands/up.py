@@ -275,7 +275,7 @@ class Up:
     def _await(self, answers: Callable[[], bool], supervisor: Supervisor, failure: str) -> None:
         deadline = time.monotonic() + FIRST_ANSWER_SECONDS
         while not answers():
-            supervisor.look()
+            supervisor.check()
             if time.monotonic() > deadline:
                 raise StepFailure(failure)
             time.sleep(0.05)
@@ -284,10 +284,10 @@ class Up:
         """Restart programs that end, until Ctrl-C."""
         while True:
             time.sleep(LOOK_SECONDS)
-            self.supervisor.look()
-            self.redis_supervisor.look()
+            self.supervisor.check()
+            self.redis_supervisor.check()
             if self.server_watch is not None:
-                self.server_watch.look()
+                self.server_watch.check()
 
     # -- helpers ----------------------------------------------------------------------------------------------
 
