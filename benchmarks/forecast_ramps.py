@@ -102,7 +102,7 @@ def _wandering(rng: random.Random) -> Callable[[date, int], float]:
     return value
 
 
-def _stairs(rng: random.Random) -> Callable[[date, int], float]:
+def _step_ramp(rng: random.Random) -> Callable[[date, int], float]:
     """A contract that is extended about every quarter."""
     every, size, begin, week = rng.randrange(60, 120), rng.uniform(0.08, 0.35), rng.randrange(120), _week(rng)
     return lambda day, index: (1 + size) ** (max(0, index - begin) // every) * week(day)
@@ -163,7 +163,7 @@ SETS: dict[str, tuple[int, dict[str, Shape], tuple[float, float]]] = {
     "held out, second": (
         260_001,
         {
-            "stairs": _stairs,
+            "stairs": _step_ramp,
             "moved": _shifted_level,
             "working days": _working_days,
             "new": _new,

@@ -137,6 +137,44 @@ BANNED_IN_TESTS = BANNED_LOCALS | {
     "took",
 }
 """Of the files in tests/. Fields of their classes may have these names."""
+BANNED_NAMES_IN_TESTS = frozenset(
+    [
+        "acting",
+        "begun",
+        "drawn",
+        "filled",
+        "held",
+        "here",
+        "kept",
+        "known",
+        "loaded",
+        "looking",
+        "looks",
+        "made",
+        "noted",
+        "overspent",
+        "overtaken",
+        "prepaid",
+        "priced",
+        "pulled",
+        "reported",
+        "restated",
+        "scripted",
+        "shelf",
+        "somebody",
+        "subscribed",
+        "tagged",
+        "there",
+        "told",
+        "twice",
+        "whose",
+        "world",
+        "worn",
+    ]
+)
+"""Of functions, fixtures, classes and parameters in tests/. Fields of classes and lambdas may have these names."""
+METAPHORS = frozenset({"door", "doors", "stairs"})
+"""Words that no name has as a part: the field says endpoint, page, access check or client."""
 PUBLIC_FIELDS = frozenset({"others", "rest", "what"})
 """Of these, the fields of answers and charts, whose names are public."""
 
@@ -213,6 +251,40 @@ def test_no_name_is_a_word_of_our_own() -> None:
     ]
 
     assert private == []
+
+
+def names_in_tests() -> Iterator[tuple[str, Path]]:
+    """Yield names of modules, classes, functions, fixtures and parameters in tests/ and benchmarks/, with their file."""
+    for path in tracked_files():
+        if path.suffix != ".py" or path.relative_to(ROOT).parts[0] not in ("tests", "benchmarks"):
+            continue
+        yield path.stem, path
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node.name, path
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                signature = node.args
+                parameters = [*signature.posonlyargs, *signature.args, *signature.kwonlyargs]
+                for parameter in [*parameters, signature.vararg, signature.kwarg]:
+                    if parameter is not None:
+                        yield parameter.arg, path
+
+
+def test_no_name_in_tests_is_a_word_of_our_own() -> None:
+    private = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for name, path in names_in_tests()
+        if "_".join(words_of(name)) in BANNED_NAMES_IN_TESTS
+    ]
+
+    assert private == []
+
+
+def test_no_name_has_a_metaphor_as_a_part() -> None:
+    everywhere = [*names_in_tests(), *((name, path) for _kind, name, path in names())]
+    metaphors = {f"{path.relative_to(ROOT)}: {name}" for name, path in everywhere if METAPHORS & {*words_of(name)}}
+
+    assert sorted(metaphors) == []
 
 
 def variables(tree: ast.Module, public_fields: frozenset[str]) -> Iterator[ast.Name]:

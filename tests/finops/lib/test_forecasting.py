@@ -129,10 +129,10 @@ def test_a_noisy_level_follows_a_step_after_a_week_too() -> None:
 
 
 def test_a_level_that_moves_keeps_that_of_the_last_days() -> None:
-    def stairs(each: date) -> float:
+    def steps(each: date) -> float:
         return 100.0 + 40 * (((each - FIRST).days // 50) % 3)
 
-    assert make_forecast(noisy_history(stairs, 300, noise=3)).model == MODEL
+    assert make_forecast(noisy_history(steps, 300, noise=3)).model == MODEL
 
 
 def test_a_guess_never_narrows_what_the_trials_show() -> None:
