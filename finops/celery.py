@@ -72,7 +72,7 @@ class WorkerHeartbeat(bootsteps.StartStopStep):
         self.heart = HeartbeatThread(WORKER)
 
     def start(self, consumer: Any) -> None:
-        # It has ended where nobody is told, and a thread starts once: each connection to the broker begins here.
+        # The thread may have ended unnoticed, and a thread starts once: each connection to the broker begins here.
         if not self.heart.is_alive():
             self.heart = HeartbeatThread(WORKER)
             self.heart.start()

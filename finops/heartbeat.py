@@ -36,7 +36,7 @@ def beat(name: str) -> None:
     try:
         os.write(int(descriptor), f"{name}\n".encode())
     except BlockingIOError:
-        # Nobody has read for hours: the supervisor is stopped. It reads these first when it goes on.
+        # No process has read for hours: the supervisor is stopped. It reads these first when it continues.
         return
     except BrokenPipeError:
         del os.environ[PIPE]

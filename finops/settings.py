@@ -199,7 +199,7 @@ REDIS_OPTIONS: dict[str, Any] = {
 }
 WEB_PROCESSES: int = env.int("WEB_PROCESSES", 1)
 # How many requests of each kind run at once in a process: a share each of the database pool, so that none waits for a
-# connection that another kind holds. Of 11, one client has eight; whoever waits costs 0.2 ms of CPU more.
+# connection that another kind holds. Of 11, one client has eight; a request that waits costs 0.2 ms of CPU more.
 # Files under /static/ need no database.
 WEB_SLOTS: dict[str, int] = {
     kind: max(1, share * (DATABASE_POOL or 40) // 40)
@@ -309,7 +309,7 @@ ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 900
 # By address finops.rate_limits counts; by the email address that a form names, and what is not here, allauth does.
 ACCOUNT_RATE_LIMITS = {"signup": None, "reset_password": "5/m/key", "reset_password_from_key": None}
-RATELIMIT_FAIL_OPEN = True  # a counter that was lost with Redis refuses nobody
+RATELIMIT_FAIL_OPEN = True  # a counter that was lost with Redis refuses no request
 MFA_ADAPTER = "accounts.security.mfa.MFAAdapter"
 SESSION_ENGINE = "accounts.security.sessions"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
@@ -335,7 +335,7 @@ OAUTH_TOKEN_PER_MINUTE: int = env.int("OAUTH_TOKEN_PER_MINUTE", 600)
 SSO_DNS_SERVERS: list[str] = env.list("SSO_DNS_SERVERS", default=[])  # host:port; empty: the system's
 
 # Tasks. No effect depends on a message surviving: the database says what is due and beat asks again.
-# Without Redis nobody gets a message: finops.celery sends none, and workers and beat refuse to start.
+# Without Redis there are no messages: finops.celery sends none, and workers and beat refuse to start.
 CELERY_BROKER_URL: str = broker_url(REDIS_URL) or "memory://"
 # Workers wait a second for a message: longer than REDIS_TIMEOUT_SECONDS.
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (

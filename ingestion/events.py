@@ -27,7 +27,7 @@ MAX_METRIC: Final = 100
 MAX_EVENT_ID: Final = 255
 MAX_DIMENSION_KEY: Final = 255
 MAX_DIMENSION_KEYS: Final = schema.MAX_KEYS
-"""Maximum number of different dimension keys of a source's events: the columns that a file of the lake has room for.
+"""Maximum number of different dimension keys of a source's events: the columns that fit into a file of the lake.
 """
 
 QUANTITY_LIMIT: Final = 10**20

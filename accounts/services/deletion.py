@@ -108,7 +108,7 @@ def delete_account(*, account_id: int) -> bool:
         return False
     begin_record(account, count_rows)
     with transaction.atomic():  # no access from now on
-        mail_deletion(account=account)  # to nobody if an earlier run ended after this step
+        mail_deletion(account=account)  # without recipients if an earlier run ended after this step
         Membership.objects.filter(account=account).delete()
         MCPKey.objects.unscoped().filter(account=account).delete()  # the account is being deleted
         OAuthConnection.objects.unscoped().filter(account=account).delete()  # with their tokens

@@ -220,7 +220,7 @@ def _lock(account: Account) -> None:
 
 
 def _refuse_too_many(account: Account, actor: Actor) -> None:
-    """Refuse more than the daily limit, counted in the audit log, whose entries nobody can delete. Two queries, by index."""
+    """Refuse more than the daily limit, counted in the audit log, whose entries cannot be deleted. Two queries, by index."""
     recent = Q(action__in=_MAILS, at__gt=clock.now() - timedelta(days=1))
     rows = AuditEntry.objects.unscoped().filter(recent)  # a person's over all accounts
     if rows.filter(account=account).count() >= PER_DAY or (

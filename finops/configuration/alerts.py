@@ -31,7 +31,7 @@ _NAME_FIELDS: Final = (
     *("budget", "cost_source", "team", "cost_tag", "cost_tag_value", "saved_view", "unit_metric"),
     *("measure", "frequency", "currency"),
 )
-"""What tells the subscriptions of a channel and trigger apart."""
+"""The fields that distinguish the subscriptions of a channel and trigger."""
 
 
 class _AlertEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -116,7 +116,7 @@ def _all_rows() -> dict[str, dict[str, Body]]:
 def _effective(
     candidates: Sequence[ConfigurationChange], changes: Sequence[ConfigurationChange]
 ) -> list[ConfigurationChange]:
-    """Those that make a difference: services know spellings that a file does not, such as `core` for team Core."""
+    """The changes that have an effect: services accept spellings that a file does not have, such as `core` for team Core."""
     names = {(each.kind, each.name.casefold()) for each in changes}
     return [each for each in candidates if each.before is None or (each.kind, each.name.casefold()) in names]
 

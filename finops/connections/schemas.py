@@ -36,7 +36,7 @@ class PeriodResult(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class StoredMonth:
-    """What came of a month of usage or change events: rows that the source has of it now, and what a person should know."""
+    """The result of a month of usage or change events: the source's rows of the month now, and notes for people."""
 
     rows: int
     notes: list[str]

@@ -1,4 +1,4 @@
-"""The decision on an import: by a person who reviewed it, or by a sync, which knows the month of its files. Pure."""
+"""The decision on an import: by a person who reviewed it, or by a sync, which has the month of its files. Pure."""
 
 from __future__ import annotations
 

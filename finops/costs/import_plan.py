@@ -67,7 +67,7 @@ class FileMonths:
     carried: dict[date, date] = field(default_factory=dict)
     """Month of the corrections -> month whose file carries them."""
     unclear: set[date] = field(default_factory=set)
-    """Months that may be either. They are replaced unless somebody decides otherwise; also in `whole`."""
+    """Months that may be either. They are replaced unless a person decides otherwise; also in `whole`."""
 
 
 @dataclass(frozen=True)

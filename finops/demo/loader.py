@@ -85,7 +85,7 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
             say("Removing the demo's accounts and people")
             remove_people()
         people = ensure_people(actor, handout.stored_handout().get("password"))
-        # Before the long part: whoever takes up a load that was broken off still knows the password.
+        # Before the long part: a process that continues an interrupted load still has the password.
         handed_out = handout.write(people, actor)
         with account_scope(people.account):
             skip_cost, skip_usage = (if_empty and _has(kind) for kind in (Kind.COST, Kind.USAGE))

@@ -88,7 +88,7 @@ def is_document(name: str) -> bool:
 
 @functools.cache
 def markdown(name: str) -> str:
-    """The document as Markdown. `name` is one that `is_document` knows."""
+    """The document as Markdown. `name` is one that `is_document` accepts."""
     if name == GLOSSARY:
         return _glossary()
     path = settings.BASE_DIR / "docs" / f"{name}.md"

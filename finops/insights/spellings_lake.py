@@ -137,7 +137,7 @@ def _filter_lines(table: Any, filters: Sequence[ResolvedFilter]) -> Any:
 
 
 def _sum_lines(lines: Any, names: list[str]) -> Any:
-    """Before values are looked at: rules and patterns cost most, and there are fewer sums than lines."""
+    """Aggregation before values are compared: rules and patterns cost most, and there are fewer sums than lines."""
     return lines.group_by(names).aggregate(amount=lines.amount.sum())
 
 

@@ -30,14 +30,14 @@ logger = logging.getLogger(__name__)
 
 @shared_task(name="insights.find_due_anomalies")
 def find_due_anomalies() -> None:
-    """Every minute: accounts whose cost changed, or that nobody looked at today, become a task each."""
+    """Queue a task, every minute, for each account whose cost changed or that had no detection today."""
     for account_id in due_accounts():
         find_anomalies.apply_async([account_id], expires=60)
 
 
 @shared_task(name=RUN_TASK)
 def find_anomalies(account_id: int) -> None:
-    """Look for anomalies of an account; one that is not due, or is looked at elsewhere, is left alone."""
+    """Detect anomalies of an account; do nothing if that is not due, or if another worker does it."""
     detect_if_due(Account.objects.get(pk=account_id))
 
 
@@ -50,13 +50,13 @@ def derive_due_events() -> None:
 
 @shared_task(name=derived_events.RUN_TASK)
 def derive_events(account_id: int) -> None:
-    """Derive an account's change events anew; one that is not due, or is derived elsewhere, is left alone."""
+    """Derive an account's change events again; do nothing if that is not due, or if another worker does it."""
     derived_events.derive_if_due(Account.objects.get(pk=account_id))
 
 
 @shared_task(name=PART_TASK)
 def find_anomalies_in_part(account_id: int, number: int) -> None:
-    """Look for anomalies in a part of a large account; one that is done, or looked at elsewhere, is left alone."""
+    """Detect anomalies in a part of a large account; do nothing if it is done, or if another worker does it."""
     detect_part_if_due(Account.objects.get(pk=account_id), number)
 
 

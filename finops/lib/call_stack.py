@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def in_one_chunk(function: Callable[P, T]) -> Callable[P, T]:
-    """Return the function with room for the frames of all its calls; also a middleware of Django. Cost of a call: 10 µs, so
+    """Return the function with memory for the frames of all its calls; also a middleware of Django. Cost of a call: 10 µs, so
     it is for pages and threads, and not for short requests."""
 
     def call(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -34,7 +34,7 @@ PLAIN = frozenset(
         "accounts.Account.session_idle_minutes",
         "sso.ScimUser.external_id",  # the provider's name for her
         "sso.ScimGroup.external_id",
-        "ingestion.UsageDay.digest",  # of lines that a day had, to know them again
+        "ingestion.UsageDay.digest",  # of lines that a day had, to recognize them
         "ai_spend.AiPrice.token_type",  # input, output
         "backup.BackupRun.target",  # a folder or URL, whose password is hidden
         "alerts.AlertSubscription.target",  # the unit cost that it compares with

@@ -25,7 +25,7 @@ MAX_PENDING: Final = 2_000
 """The maximum of receipts that wait while the database is unavailable; each has its answer, 25 KB at most."""
 
 REMEMBERED: Final = 20_000
-"""The maximum of codes and states that this process remembers as stored."""
+"""The maximum of codes and states that this process caches as stored."""
 KEPT_CODES: Final = 128
 """The maximum of cached codes; the cache keys contain the figures, 25 KB each at most."""
 
@@ -111,7 +111,7 @@ def note(record: ReceiptRecord, code: str) -> None:
 
 
 def is_stored(account_id: int, code: str) -> bool:
-    """Return whether this process knows that the receipt is stored."""
+    """Return whether this process has cached that the receipt is stored."""
     return (account_id, code) in _stored
 
 

@@ -24,7 +24,7 @@ _MAX_CACHED_KEYS: Final = 50_000
 
 
 def are_cached(*, source_id: int, batch: Batch) -> bool:
-    """Return whether this process knows that all dimension keys of the batch are stored."""
+    """Return whether this process has cached that all dimension keys of the batch are stored."""
     return batch.events.keys <= _keys_by_source.get(source_id, frozenset())
 
 

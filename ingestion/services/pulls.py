@@ -109,7 +109,7 @@ def _remove(account: Account, before: UsageDay) -> None:
         first_day=before.day,
         last_day=before.day,
     )
-    # Unscoped: the day names its account. Deleted, not voided: nobody withdrew the batch, the day is stored again.
+    # Unscoped: the day names its account. Deleted, not voided: the batch was not withdrawn, the day is stored again.
     batches = UsageBatch.objects.unscoped().filter(pk=before.batch)
     if not batches.delete()[0]:
         # The batch has moved from the ledger to its month's sum.

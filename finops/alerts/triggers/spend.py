@@ -76,7 +76,7 @@ def comparison_error(missing_rate: str) -> UserError:
 
 
 def limit_notes(notes: Sequence[str], where: str) -> list[str]:
-    """Return as many notes as a message has room for, and the number of others on a page."""
+    """Return the notes that fit into a message, and the number of others on a page."""
     more = len(notes) - MOST_NOTES
     if more <= 0:
         return list(notes)

@@ -58,7 +58,7 @@ class BillPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedFacts(NamedTuple):
-    """What every part of an import must know of all its files."""
+    """The data about all files of an import that each of its parts needs."""
 
     optional: tuple[str, ...]
     """The optional columns of all files."""

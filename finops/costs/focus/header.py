@@ -109,7 +109,7 @@ def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
 
 
 def _refuse_constant_amount(column: str, value: str) -> None:
-    """Refuse one constant amount for every row: nobody was billed that."""
+    """Refuse one constant amount for every row: no bill has that."""
     if column in spec.AMOUNTS.values() and not value.strip().startswith("@"):
         raise UserError(
             f"{column} cannot be {display_value(value.strip())} in every row. Use {column}=@Column to "

@@ -91,7 +91,7 @@ class NormalisedBill:
 
     @property
     def summary(self) -> bytes | None:
-        """What the last file of the import needs to know of these (`NativeFormat.summary`); complete as `file_months` is."""
+        """The data about these files that the last file of the import needs (`NativeFormat.summary`); complete as `file_months` is."""
         return summary_of(
             [opened.reader for opened in self._run.files if isinstance(opened.reader, NativeReader)]
         )

@@ -126,7 +126,7 @@ class MappingDocument(
     dates: dict[str, DateRule] = {}
     tags: tuple[TagRule, ...] = ()
     decimal_mark: NumberFormat | None = NumberFormat.POINT
-    """None: the file does not show it, and nobody has chosen yet; such a document cannot be saved."""
+    """None: the file does not show it, and no person has chosen yet; such a document cannot be saved."""
     costs_are_negative: bool = False
     """Whether the file writes costs as negative, as accounting does: then all costs change their sign."""
     granularity: Granularity = Granularity.DAY

@@ -107,7 +107,7 @@ class NativeFormat(ABC):
         return False
 
     def summary(self, files: Sequence[NativeFile]) -> bytes | None:
-        """Return what the import's last file needs to know of these, which were read; None if it is too much to store."""
+        """Return the data about these read files that the import's last file needs; None if it is too much to store."""
         return b""
 
 

@@ -101,7 +101,7 @@ def source_health(account: Account) -> list[SourceHealth]:
 
 
 # One statement that PostgreSQL has prepared, because every answer about cost runs it: Django's ORM took four queries and
-# 3 ms, and parsing and planning it anew four fifths of PostgreSQL's time for an answer.
+# 3 ms, and parsing and planning it again four fifths of PostgreSQL's time for an answer.
 _STATE = f"""
 SELECT {COST_VERSION}, (SELECT json_agg(json_build_array(v.basis, v.planning_basis, v.charge_categories, v.product_key))
     FROM costs_costview v WHERE v.account_id = %(account)s)::text, (

@@ -50,7 +50,7 @@ def remove_column_mapping(*, source: CostSource, actor: Actor) -> None:
 
 
 def _run_waiting_imports(source: CostSource) -> None:
-    """Queue imports that waited for the mapping. Their attempts are counted anew: no process runs them."""
+    """Queue imports that waited for the mapping. The count of their attempts starts again: no process runs them."""
     for job in waiting_for_mapping(source):
         job.status, job.report, job.attempts = CostImport.Status.QUEUED, {}, 0
         job.bytes_done = job.rows = 0

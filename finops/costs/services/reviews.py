@@ -29,7 +29,7 @@ WAITING_RETENTION: Final = timedelta(days=30)
 
 @transaction.atomic
 def confirm_import(*, job: CostImport, actor: Actor, choices: Mapping[str, str] | None = None) -> None:
-    """Confirm an import that waits for review: queue it again, to be read anew.
+    """Confirm an import that waits for review: queue it again, to be read again.
 
     `choices` are `replace` or `add` (as corrections) by month (2026-09), where the review offers both; by default the
     review's own. If the source's sums changed since the review, it waits again. UserError when it does not wait, or

@@ -78,7 +78,7 @@ def _upload_page(request: AccountRequest, form: BillUploadForm) -> HttpResponse:
     context = {
         "form": form,
         "max_bytes": settings.UPLOAD_MAX_BYTES,
-        # Checked on GET, so that nobody uploads a large file only to see it refused.
+        # Checked on GET, so that a large file is not uploaded only to be refused.
         "refusals": [why for why in (disk.low_disk(), _limit_message(request.account)) if why],
     }
     return render(request, "costs/upload.html", context, status=422 if form.errors else 200)

@@ -74,7 +74,7 @@ def run(row: DataExportRun) -> None:
     except Exception:
         logger.exception("data exports: run %s broke", row.pk)
         error = UserError(internal_error("run"))
-    if row.cancel_requested_at is not None:  # while nobody did it
+    if row.cancel_requested_at is not None:  # while no process did it
         _finish(row, RunStatus.CANCELED)
     else:
         _finish(row, RunStatus.FAILED if error else RunStatus.DONE, error)

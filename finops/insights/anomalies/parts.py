@@ -1,4 +1,4 @@
-"""A detection in parts: an account with tens of thousands of series is looked at by several workers, each part a task.
+"""A detection in parts: several workers process an account with tens of thousands of series, each part a task.
 
 The database says which parts there are and which are done (`AnomalyRun.parts`), so a message that is lost or comes twice
 changes nothing. A part is a range of values of one dimension, so all series of a value are in one part whatever their
@@ -30,7 +30,7 @@ SERIES: Final = 2_000
 """Values of a dimension in a part: about half a minute of one core, and the daily cost of so many in memory."""
 
 LEAST_LINES: Final = 500_000
-"""An account with fewer lines in the days that are looked at is looked at in one piece, and its values are not counted."""
+"""An account with fewer lines in the analyzed days is processed in one piece, and its values are not counted."""
 
 EXPIRES: Final = 60.0
 """Seconds after which a part's message is void: beat asks for parts that are not done each minute."""
@@ -95,7 +95,7 @@ class MonitoredValuesBuild:
 
 @dataclass(frozen=True)
 class MonthsBuild:
-    """What is looked at, by currency."""
+    """The series to analyze, by currency."""
 
     def __call__(self, table: Any) -> Any:
         lines = table.filter(is_ordinary(table))
@@ -136,7 +136,7 @@ def plan(run: DetectionRun, version: str, asks: int) -> DetectionPlan | None:
 
 
 def current_parts(row: AnomalyRun | None) -> DetectionPlan | None:
-    """The parts that the database has; None of another version of the program, which is planned anew."""
+    """The parts that the database has; None if another version of the program planned them, which is then planned again."""
     if row is None or row.parts is None:
         return None
     try:

@@ -77,7 +77,7 @@ def incident_figures(incident: Incident, display: AnomalyDisplay = AS_STORED) ->
 def row_of(incident: Incident, display: AnomalyDisplay = AS_STORED) -> AnomalyRow:
     """Return an incident in the format of answers, by its headline; load it with `with_members`."""
     headline = incident.headline
-    headline.incident, headline.source = incident, incident.source  # no query for what is at hand
+    headline.incident, headline.source = incident, incident.source  # the source is loaded already: no query
     members = [each for each in incident.members.all() if each.pk != headline.pk]
     counted, figures = counted_members(incident), incident_figures(incident, display)
     causes = [each for each in incident_causes(counted) if len(counted) == 1 or each.dimension != SERVICE]

@@ -72,7 +72,7 @@ def resolve(*, account: Account, actor: Actor, anomaly: Anomaly, note: str = "")
 
 
 def reopen(*, account: Account, actor: Actor, anomaly: Anomaly) -> Anomaly:
-    """Remove the review; the detector forgets what it learned from it."""
+    """Remove the review; the detector no longer uses it."""
     return _mark(account, actor, anomaly, Incident.State.OPEN, "", "anomaly.reopen")
 
 
@@ -258,7 +258,7 @@ def _parts(account: Account, run: DetectionRun, due: _Due) -> parts.DetectionPla
 
 
 def detect_part_if_due(account: Account, number: int) -> bool:
-    """Look at a part of an account's values; the last brings the account up to date. False where somebody else is at it."""
+    """Detect anomalies in a part of an account's values; the last part completes the account. False if another worker processes it."""
     with advisory_lock(f"anomalies {account.pk} part {number}") as has_lock:
         if not has_lock:
             return False

@@ -1,4 +1,4 @@
-"""Derived change events of an account, made anew where its cost, budgets or cost tags changed.
+"""Derived change events of an account, derived again where its cost, budgets or cost tags changed.
 
 The database says what is due: `DerivedEventRun` keeps of which data they were derived last. A run reads, derives, and writes once
 in one transaction; run twice, at once, or after a kill it leaves the same rows with the same ids.
@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 RUN_TASK: Final = "insights.derive_events"
 MONTHS: Final = 13
 DERIVATION: Final = "1"
-"""Another number, and every account's events are derived anew: for changes of the rules."""
+"""The version of the rules: with another number, every account's events are derived again."""
 DEADLINE: Final = 120.0
 """Seconds for the lake's questions of one run, all together."""
 MAX_VALUES: Final = 500
@@ -88,7 +88,7 @@ def due_accounts() -> list[int]:
 
 
 def derive_if_due(account: Account) -> bool:
-    """Derive an account's events anew, in the currencies of its bills. False when that is not due, or somebody else is at it."""
+    """Derive an account's events again, in the currencies of its bills. False if that is not due, or another worker does it."""
     with advisory_lock(f"derived events {account.pk}") as has_lock:
         due = _due("AND account_id = %(account)s", account.pk) if has_lock else []
         if not due:

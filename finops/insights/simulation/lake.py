@@ -26,7 +26,7 @@ FIXED: Final = "fixed"
 
 NO_RULE: Final = -1
 LONG_HOURS: Final = 48
-"""A line with a charge period of this length does not tell when its usage took place."""
+"""A line with a charge period of this length does not show when its usage took place."""
 
 MONEY_TYPE: Final = "decimal(38, 18)"
 

@@ -45,7 +45,7 @@ class PriceChanges:
         return len(self.prices) <= place < len(self.prices) + len(self.regions)
 
     def reprice(self, each: SimulationSum, on_demand: Decimal) -> NewPrice:
-        """Price a sum anew. `on_demand`: its cost at current prices."""
+        """Price a sum again. `on_demand`: its cost at current prices."""
         place = each.change
         if place < len(self.prices):
             return self._in_price_list(each, place)

@@ -216,7 +216,7 @@ def association_suggestions(
 def _rule_suggestions(
     kind: Kind, subject: Subject, draft: CostTagDraft, sentence: str, *distinct: str
 ) -> Iterator[TagSuggestion]:
-    """Return the suggestions of the last rule; none if the cost tag has no room for another rule."""
+    """Return the suggestions of the last rule; none if the cost tag has the maximum of rules."""
     if len(draft.rules) > len(subject.base.rules):
         yield _suggestion(kind, subject, draft, sentence, *distinct, rules=(len(draft.rules),))
 

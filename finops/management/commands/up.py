@@ -245,7 +245,7 @@ class Up:
                     self._manage("load_demo", "--verbosity", "0")
                 details.append("a year of an invented company, up to yesterday")
             except StepFailure as error:
-                # No reason to keep somebody from her own data; the next start tries again.
+                # No reason to refuse access to the data; the next start tries again.
                 details.append(f"{error} The console runs without it")
 
     def _start_programs(self, listening: socket.socket) -> None:

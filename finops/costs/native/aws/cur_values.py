@@ -48,7 +48,7 @@ Maker = Callable[[CurLines], pa.Array]
 
 
 def _of_usage(lines: CurLines, values: pa.Array) -> pa.Array:
-    """Return the values for usage; null for other lines, and for second lines, which nobody consumed."""
+    """Return the values for usage; null for other lines, and for second lines, which are no consumption."""
     none = NO_TEXT if isinstance(values, pa.DictionaryArray) else pa.scalar(None, values.type)
     return choose(pc.invert(lines.is_consumption()), none, values)
 
