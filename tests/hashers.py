@@ -1,5 +1,5 @@
-"""A password hasher for tests: the product's, with one iteration in place of a million, because nobody attacks these
-passwords."""
+"""A password hasher for tests: the product's, with one iteration in place of a million, because test passwords need
+no protection."""
 
 from __future__ import annotations
 

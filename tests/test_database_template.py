@@ -1,4 +1,4 @@
-"""Who shares the database that a run of tests has migrated, and who has none."""
+"""The database that a run of tests has migrated: which servers share it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents point at is there."""
+"""The references of the documents exist."""
 
 from __future__ import annotations
 

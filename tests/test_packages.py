@@ -1,4 +1,4 @@
-"""What npm installs: little for the console, the MCP clients for its tests alone."""
+"""The npm packages: few for the console, and the MCP clients for its tests only."""
 
 from __future__ import annotations
 

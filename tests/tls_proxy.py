@@ -1,4 +1,4 @@
-"""TLS in front of the test database, which has none: behaves as a PostgreSQL server with a certificate."""
+"""TLS in front of the test database, which has none: it behaves as a PostgreSQL server with a certificate."""
 
 from __future__ import annotations
 

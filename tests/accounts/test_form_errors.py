@@ -1,4 +1,4 @@
-"""What a service refuses stands where the person sees it; any other error goes on."""
+"""Errors of services appear in the form; other errors are raised."""
 
 from __future__ import annotations
 

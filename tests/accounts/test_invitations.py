@@ -1,4 +1,4 @@
-"""Invitations: nobody learns who has signed up, and nobody is a member without reading the mail and saying yes."""
+"""Invitations: they reveal no address that has signed up, and require reading the mail and accepting."""
 
 from __future__ import annotations
 

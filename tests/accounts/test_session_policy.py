@@ -1,4 +1,4 @@
-"""What an account demands of sessions and second factors: age, idle time, days to set one up."""
+"""An account's requirements for sessions and second factors: age, idle time, days to set one up."""
 
 from __future__ import annotations
 

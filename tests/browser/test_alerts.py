@@ -1,4 +1,4 @@
-"""Alerts as a person works them: a channel, its test, a budget that tells it, and what was sent."""
+"""Alerts as a person uses them: a channel, its test, a budget alert, and its deliveries."""
 
 from __future__ import annotations
 

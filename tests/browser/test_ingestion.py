@@ -1,4 +1,4 @@
-"""What a source received, a batch voided, a file uploaded, a metric set: as people of the account do it."""
+"""Usage sources as members use them: received events, a voided batch, an uploaded file, a new metric."""
 
 from __future__ import annotations
 

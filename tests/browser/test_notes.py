@@ -1,4 +1,4 @@
-"""Notes on charts by keyboard alone: written on a chart, seen on it, changed and deleted; and what axe finds on the way."""
+"""Notes on charts with the keyboard only: create, show, change and delete, with the findings of axe."""
 
 from __future__ import annotations
 

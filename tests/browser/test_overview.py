@@ -1,4 +1,4 @@
-"""The overview in chromium: what stands above the fold, no shifting, the first steps and their end."""
+"""The overview in chromium: the content above the fold, layout shifts, and the first steps."""
 
 from __future__ import annotations
 

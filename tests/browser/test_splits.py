@@ -1,4 +1,4 @@
-"""Shared costs as a person works them: filled in with its effect beside it, made, looked at, deleted."""
+"""Shared-cost splits as a person uses them: the form with its effect, creation, the page, deletion."""
 
 from __future__ import annotations
 

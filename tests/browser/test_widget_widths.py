@@ -1,4 +1,4 @@
-"""Every type of widget at five widths: nothing stands out of its card or over another, and what is cut scrolls."""
+"""Every type of widget at five widths: nothing overflows its card or overlaps, and long content scrolls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the served program has for tests of the command line: an account with cost, budgets, and a key of each kind."""
+"""Functions that run inside the server for tests of the command line: an account with cost, budgets, and a key of
+each kind."""
 
 from __future__ import annotations
 

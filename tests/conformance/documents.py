@@ -1,4 +1,5 @@
-"""The fetcher of clients' metadata documents for a live server: the one of tests/accounts/oauth, told by its environment."""
+"""The fetcher of clients' metadata documents for a live server: that of tests/accounts/oauth, configured by its
+environment."""
 
 from __future__ import annotations
 

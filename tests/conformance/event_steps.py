@@ -1,4 +1,4 @@
-"""What happens in the served account while a client of events listens."""
+"""Functions that run inside the server while a client of events listens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mcp-remote, which lends a program's standard input and output to clients that know no HTTP, with a static header."""
+"""mcp-remote, which connects clients without HTTP by standard input and output, with a static header."""
 
 from __future__ import annotations
 

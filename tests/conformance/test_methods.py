@@ -1,4 +1,4 @@
-"""What the methods answer, in every revision."""
+"""Results of the methods, in every revision."""
 
 from __future__ import annotations
 

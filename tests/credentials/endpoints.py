@@ -1,4 +1,4 @@
-"""The places that take a credential: how each is asked, how it welcomes, and how it refuses."""
+"""The endpoints that accept a credential: the request of each, its accepted and its refused response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The MCP and REST endpoints with toy tools behind them, one that reads and one that writes, where the real ones stand."""
+"""The MCP and REST endpoints with two small tools, one that reads and one that writes, in place of the real ones."""
 
 from __future__ import annotations
 

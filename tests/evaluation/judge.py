@@ -1,4 +1,4 @@
-"""What came of a call: right, refused, wrong with a warning, or wrong without one."""
+"""The outcome of a call: right, refused, wrong with a warning, or wrong without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Redis-compatible server that `manage.py up` brings along: a socket of this user alone, a password, nothing on disk."""
+"""The Redis-compatible server that `manage.py up` starts: a socket of this user only, a password, nothing on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person reads when a page cannot be shown: in the look of the product, with a way on."""
+"""Error pages: in the design of the product, with a link to continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What apps add to lower apps: from one module each, in an order that no import changes."""
+"""Registrations of apps with lower apps: from one module each, in an order that no import changes."""
 
 from __future__ import annotations
 

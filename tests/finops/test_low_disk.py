@@ -1,4 +1,5 @@
-"""Little room on disk: what takes much waits and says so, pushes go on, and all goes on by itself afterwards."""
+"""A nearly full disk: large work waits with a message, pushes continue, and everything continues by itself
+afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events as nobody would send them, and their JSON."""
+"""Events that no client would send, and their JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the push endpoint says of an event that is not as it must be."""
+"""Error messages of the push endpoint for invalid events."""
 
 from __future__ import annotations
 

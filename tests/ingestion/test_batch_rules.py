@@ -1,4 +1,4 @@
-"""What a body of events may be, and what becomes of it as a whole, at the endpoint."""
+"""Valid bodies of events, and the response to a whole body, at the endpoint."""
 
 from __future__ import annotations
 

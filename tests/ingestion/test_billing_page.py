@@ -1,4 +1,4 @@
-"""Settings → Usage & billing: the meter by month of receipt, what is stored, how long it is kept."""
+"""Settings → Usage & billing: the meter by month of receipt, stored usage, and its retention."""
 
 from __future__ import annotations
 

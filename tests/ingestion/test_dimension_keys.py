@@ -1,4 +1,5 @@
-"""Dimension keys of a source are limited: the event that brings one too many is told so, and pages stay small."""
+"""Dimension keys of a source are limited: an event with one too many is rejected with a message, and pages stay
+small."""
 
 from __future__ import annotations
 

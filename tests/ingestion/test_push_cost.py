@@ -1,4 +1,4 @@
-"""What a push costs, and where its key does not appear."""
+"""The number of statements of a push, and the places where its key does not appear."""
 
 from __future__ import annotations
 

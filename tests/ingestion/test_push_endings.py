@@ -1,4 +1,4 @@
-"""What ends while pushes are under way: a source, an account, a key again and again."""
+"""Ends during pushes: of a source, of an account, and of a key repeatedly."""
 
 from __future__ import annotations
 

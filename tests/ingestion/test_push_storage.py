@@ -1,4 +1,5 @@
-"""What a push leaves behind: events, customers and metrics, all of it or nothing, also under a key that ends meanwhile."""
+"""The rows that a push stores: events, customers and metrics, all or none, also under a key that is revoked at the
+same time."""
 
 from __future__ import annotations
 

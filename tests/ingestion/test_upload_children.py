@@ -1,4 +1,4 @@
-"""Uploads in child processes: what a file does there is its own upload's failure, and nobody else's."""
+"""Uploads in child processes: the failure of a file fails only its own upload."""
 
 from __future__ import annotations
 

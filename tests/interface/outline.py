@@ -1,4 +1,4 @@
-"""What a page lets a person see and do, in lines: title, headings, links, forms with their fields, tables, charts."""
+"""The content of a page in lines: title, headings, links, forms with their fields, tables, charts."""
 
 from __future__ import annotations
 

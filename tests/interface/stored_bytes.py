@@ -1,4 +1,4 @@
-"""What lies in files and rows, where neither the database nor a type says what it is."""
+"""The bytes in files and rows whose form neither the database nor a type defines."""
 
 from __future__ import annotations
 

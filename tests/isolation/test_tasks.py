@@ -1,4 +1,4 @@
-"""Every task: it takes ids alone, names its account first, and finds nothing of another account."""
+"""Every task: its arguments are ids, the account first, and it finds nothing of another account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two accounts asked at once by eight threads, over HTTP, of one real server process."""
+"""Queries of two accounts at once, by eight threads, over HTTP, to one real server process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of first sentences share: the days of March that have bills, and the sentence of an answer."""
+"""Shared parts of the tests of first sentences: the days of March with bills, and the sentence of an answer."""
 
 from __future__ import annotations
 

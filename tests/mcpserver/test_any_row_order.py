@@ -1,4 +1,4 @@
-"""Whatever order the engine returns groups in, a tool and a page answer the same: databases promise none."""
+"""Any order of groups from the engine gives the same answer of a tool and a page: databases promise no order."""
 
 from __future__ import annotations
 

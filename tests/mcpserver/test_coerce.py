@@ -1,4 +1,4 @@
-"""Arguments as language models write them: what is taken, and what is said about the rest."""
+"""Arguments as language models write them: accepted forms, and errors for the others."""
 
 from __future__ import annotations
 

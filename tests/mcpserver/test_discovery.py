@@ -1,4 +1,4 @@
-"""The documents by which a client finds the server from its domain alone."""
+"""The documents by which a client finds the server with its domain only."""
 
 from __future__ import annotations
 

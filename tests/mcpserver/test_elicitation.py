@@ -1,4 +1,5 @@
-"""The person is asked before a dashboard is deleted, or replaced that somebody else changed, where the client can ask."""
+"""Elicitation before a dashboard is deleted, or replaced after a change by another person, where the client
+supports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A name that the account does not have, and several alike: the person chooses, where the client can ask."""
+"""Elicitation for a name that the account does not have, with several similar names, where the client supports it."""
 
 from __future__ import annotations
 

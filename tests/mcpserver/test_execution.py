@@ -1,4 +1,4 @@
-"""What surrounds a tool: scope, transaction, time, and what becomes of its failures."""
+"""The execution of a tool: scope, transaction, time limit, and handling of its failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a FinOps lead asks through an assistant, and whether the answer's words lead to the right next call."""
+"""Questions of a FinOps lead to an assistant, and whether the answers lead to the right next call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""First sentences that are true alone: days without bills, filters, currencies without a rate, questions without data."""
+"""First sentences that are complete without the rest: days without bills, filters, currencies without a rate,
+queries without data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""listRecentEvents: what an assistant is told that wakes without data."""
+"""listRecentEvents: events for an assistant that starts without data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests have done by the new version's programs over an old version's data."""
+"""Functions that tests run with the new version's programs on an old version's data."""
 
 from __future__ import annotations
 

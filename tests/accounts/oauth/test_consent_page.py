@@ -1,4 +1,4 @@
-"""What a person reads before she consents, and when she cannot."""
+"""The text of the consent page, and the cases without a consent."""
 
 from __future__ import annotations
 

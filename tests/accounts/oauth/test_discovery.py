@@ -1,4 +1,4 @@
-"""What leads a client from the URL a person pasted to the sign-in."""
+"""The documents that lead a client from a pasted URL to the sign-in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An access token at /api/mcp: what it may do is asked anew on every request, in one statement."""
+"""Access tokens at /api/mcp: their scopes are checked on every request, with one statement."""
 
 from __future__ import annotations
 

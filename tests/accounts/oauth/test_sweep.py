@@ -1,4 +1,4 @@
-"""What ended is deleted by the hour, and nothing that still counts."""
+"""The hourly deletion of ended connections and tokens, and the rows that it keeps."""
 
 from __future__ import annotations
 

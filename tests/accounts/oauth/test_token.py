@@ -1,4 +1,4 @@
-"""POST /oauth/token with a code: who may redeem it, once, for what; and what is kept of it."""
+"""POST /oauth/token with a code: who may redeem it, once, for which token, and what is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom an identity assertion connects: the same checks of a person as at a sign-in, and the connection that it leaves."""
+"""The person of an identity assertion: the same checks as at a sign-in, and the connection that it creates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where single sign-on is enforced, other ways in are closed; the owner keeps one."""
+"""Enforced single sign-on refuses every other sign-in, except one of the owner."""
 
 from __future__ import annotations
 

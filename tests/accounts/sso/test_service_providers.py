@@ -1,4 +1,4 @@
-"""Identity providers of the whole service, as an operator who acts sets them in the admin console; nobody else finds the pages."""
+"""Identity providers of the whole service in the admin console: only operators who may act find the pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests have done inside a live server, which other tests use too."""
+"""Functions that run inside a live server, which other tests use too."""
 
 from __future__ import annotations
 

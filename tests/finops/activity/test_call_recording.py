@@ -1,4 +1,4 @@
-"""What the MCP endpoint notes of each call."""
+"""The record of each call at the MCP endpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For how long calls are kept, and who says so."""
+"""The retention of calls, and who may set it."""
 
 from __future__ import annotations
 

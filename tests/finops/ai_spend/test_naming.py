@@ -1,4 +1,4 @@
-"""Models and token types: from the texts of bills and usage, alike in Python and in the lake."""
+"""Models and token types from the texts of bills and usage: equal in Python and in the lake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anomalies: which are told to whom, once, and what stays quiet. Today is 20 March 2026; bills end on the 19th."""
+"""Anomaly alerts: which anomalies are sent to which channel, once. Today is 20 March 2026; bills end on the 19th."""
 
 from __future__ import annotations
 

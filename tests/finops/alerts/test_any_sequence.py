@@ -1,4 +1,5 @@
-"""Whatever is spent, restated, changed and evaluated, and in which order: each threshold of a period fires once, when it is reached."""
+"""Any sequence of cost, restatements, changes and evaluations: each threshold of a period fires once, when it is
+reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budget thresholds: when they fire, what is said, and that each is told once. Today is 20 March 2026."""
+"""Budget thresholds: when they fire, their texts, and that each is sent once. Today is 20 March 2026."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A channel that is deleted while something of it is sent: whoever comes later waits, and never in a circle."""
+"""A channel that is deleted while a delivery is sent: the later transaction waits, without a deadlock."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a deleted budget, team, source or channel takes with it is said before and kept in the audit log; a changed budget is
-evaluated at once."""
+"""The impact of deleting a budget, team, source or channel is shown before and stored in the audit log; a changed
+budget is evaluated at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deliveries: sent once, tried again as far as that can help, with what the receiver said each time."""
+"""Deliveries: sent once, retried where that can help, with the receiver's response of each attempt."""
 
 from __future__ import annotations
 

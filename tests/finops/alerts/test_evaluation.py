@@ -1,4 +1,4 @@
-"""When accounts are evaluated, at what cost, and that a firing and its delivery stand or fall together."""
+"""When accounts are evaluated, the number of queries, and that a firing and its delivery are one transaction."""
 
 from __future__ import annotations
 

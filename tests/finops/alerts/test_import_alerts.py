@@ -1,4 +1,4 @@
-"""Imports that change a billing month too far are told, once, with sums before and after."""
+"""Alerts of imports that change a billing month too much: sent once, with sums before and after."""
 
 from __future__ import annotations
 

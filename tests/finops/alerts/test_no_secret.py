@@ -1,4 +1,4 @@
-"""A channel's secrets stand nowhere but sealed in its row, and in what is sent to it."""
+"""A channel's secrets exist only sealed in its row, and in requests to its target."""
 
 from __future__ import annotations
 

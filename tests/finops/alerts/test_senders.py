@@ -1,4 +1,4 @@
-"""What each channel gets: within its limits, and nothing that people or bills named acts as markup."""
+"""Messages of each channel: within its limits, and no name from people or bills is interpreted as markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changing a subscription: what was told or known before is not told again, and what is about something else is refused."""
+"""Changes of a subscription: earlier alerts are not sent again, and a change to another object is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dimensions that anomaly alerts monitor: an alert turns one on, and what happens when it is gone."""
+"""Dimensions that anomaly alerts monitor: an alert turns one on, and the result when it is deleted."""
 
 from __future__ import annotations
 

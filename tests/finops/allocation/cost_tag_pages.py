@@ -1,4 +1,4 @@
-"""What tests of the cost tags' pages send and read."""
+"""Requests and responses that tests of the cost tags' pages share."""
 
 from __future__ import annotations
 

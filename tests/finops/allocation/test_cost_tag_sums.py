@@ -1,4 +1,4 @@
-"""Whatever the rules: each line's value is that of a plain first match, and the values add up to the whole."""
+"""Any rules: each line's value is that of a plain first match, and the values add up to the total."""
 
 from __future__ import annotations
 

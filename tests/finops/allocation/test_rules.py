@@ -1,4 +1,5 @@
-"""Rules as a document: what is taken, what is refused with the rule and field named, and YAML that comes back the same."""
+"""Rules as a document: valid and invalid documents, errors with rule and field, and unchanged YAML after a round
+trip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a backup writes, and what is refused when it is restored."""
+"""The content of a backup, and backups that a restore refuses."""
 
 from __future__ import annotations
 

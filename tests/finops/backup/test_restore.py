@@ -1,4 +1,4 @@
-"""A backup is taken while everything goes on, and restored on an empty machine."""
+"""A backup is taken under load, and restored on an empty machine."""
 
 from __future__ import annotations
 

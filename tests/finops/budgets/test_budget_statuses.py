@@ -1,4 +1,4 @@
-"""Where budgets stand, on days and amounts that can be reckoned by hand. Today is 20 March 2026."""
+"""Statuses of budgets, with days and amounts calculated by hand. Today is 20 March 2026."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What budgets of every scope and period have spent, against the Parquet files read and added by plain Python."""
+"""Spend of budgets of every scope and period, compared with plain Python sums of the Parquet files."""
 
 from __future__ import annotations
 

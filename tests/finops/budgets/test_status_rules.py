@@ -1,4 +1,4 @@
-"""When a budget is ok, warns or is exceeded: product.md said again, and tried with many amounts."""
+"""The rules for ok, at risk and exceeded budgets, with many amounts."""
 
 from __future__ import annotations
 

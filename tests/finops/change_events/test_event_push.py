@@ -1,4 +1,4 @@
-"""POST /api/events: each event judged alone, each stored once, the rules of the usage endpoint."""
+"""POST /api/events: each event is validated separately and stored once, by the rules of the usage endpoint."""
 
 from __future__ import annotations
 

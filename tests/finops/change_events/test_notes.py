@@ -1,4 +1,4 @@
-"""Notes on charts: who writes, changes and deletes them, what of a chart's filters becomes their scope, and where they stand."""
+"""Notes on charts: who writes, changes and deletes them, their scope from a chart's filters, and their position."""
 
 from __future__ import annotations
 

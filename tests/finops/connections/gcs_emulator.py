@@ -1,4 +1,5 @@
-"""Google Cloud Storage on this machine, and the key of a service account that its token server knows."""
+"""An emulator of Google Cloud Storage on this machine, and the key of a service account that its token server
+accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds of every connector, found by being there; `docs/connectors.md` is written from them."""
+"""Rules of every connector, each found automatically; `docs/connectors.md` is written from them."""
 
 from __future__ import annotations
 

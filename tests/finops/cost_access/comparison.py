@@ -1,4 +1,5 @@
-"""Answers and pages of two accounts without what tells the accounts apart: addresses, ids, and the words of the limit."""
+"""Answers and pages of two accounts, without the parts that differ by account: addresses, ids, and the texts of the
+limit."""
 
 from __future__ import annotations
 

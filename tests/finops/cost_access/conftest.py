@@ -1,4 +1,4 @@
-"""One pair of accounts a module: with the lines outside of the limit, and without."""
+"""A pair of accounts for each module: with the lines outside of the limit, and without."""
 
 from __future__ import annotations
 

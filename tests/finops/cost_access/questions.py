@@ -1,4 +1,4 @@
-"""What is asked of tools and pages beside their examples. A tool or page that a limited reader reaches has an entry."""
+"""Queries of tools and pages besides their examples. A tool or page that a limited reader reaches has an entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Change events beside anomalies and changes of spend: which are candidates, in which order."""
+"""Candidates among change events for anomalies and changes of spend, and their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Usage that waits for longer than it should is said where health is asked for."""
+"""Usage that waits too long is reported in data health."""
 
 from __future__ import annotations
 

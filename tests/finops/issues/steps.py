@@ -1,4 +1,4 @@
-"""What tests do with trackers and issues. Everything goes through the services, as pages and tasks do."""
+"""Steps of tests with trackers and issues. They use the services, as pages and tasks do."""
 
 from __future__ import annotations
 

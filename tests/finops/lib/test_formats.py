@@ -1,4 +1,4 @@
-"""What people read: amounts, shares, quantities, days and times in their locale; the browser writes the same."""
+"""Amounts, shares, quantities, days and times in a person's locale; the browser formats the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bell: what is notified of, to whom, who has read it, and for how long it is kept."""
+"""Notifications: their events, recipients, read status, and retention."""
 
 from __future__ import annotations
 

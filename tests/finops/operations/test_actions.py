@@ -1,4 +1,5 @@
-"""What an operator does in the admin console: asked again, by a service, noted in the operator log and the account's own."""
+"""Operators' actions in the admin console: a confirmation, a service, an entry in the operator log and the
+account's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The start page says until when certificates of the servers in the settings are valid, asked of real TLS servers."""
+"""The start page shows the expiry of certificates of the servers in the settings, read from real TLS servers."""
 
 from __future__ import annotations
 

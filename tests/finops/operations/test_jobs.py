@@ -1,4 +1,5 @@
-"""An operator retries a failed import and cancels a push of cost or a delivery: by services, asked again, in both logs."""
+"""An operator retries a failed import and cancels a push of cost or a delivery: by services, with a confirmation,
+in both logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The admin console: every model has a list and pages of rows over all accounts, which operators alone read."""
+"""The admin console: every model has a list and pages of rows over all accounts, for operators only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes of receipts: short, of a day, and of their content alone."""
+"""Codes of receipts: short, with a day, and determined by their content."""
 
 from __future__ import annotations
 

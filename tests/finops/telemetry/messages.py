@@ -1,4 +1,4 @@
-"""What tests have done by the processes of a served program."""
+"""Functions that run in the processes of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of the product beside a served one."""
+"""Other programs of the product next to a server."""
 
 from __future__ import annotations
 

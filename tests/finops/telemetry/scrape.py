@@ -1,4 +1,4 @@
-"""What Prometheus reads of /metrics."""
+"""A scrape of /metrics, as by Prometheus."""
 
 from __future__ import annotations
 

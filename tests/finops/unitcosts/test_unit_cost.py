@@ -1,4 +1,4 @@
-"""What one unit cost: small accounts, reckoned by hand."""
+"""The cost of one unit: small accounts, calculated by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer about unit cost compares, warns of and refuses."""
+"""Comparisons, warnings and refusals in an answer about unit cost."""
 
 from __future__ import annotations
 

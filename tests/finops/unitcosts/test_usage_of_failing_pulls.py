@@ -1,4 +1,5 @@
-"""What unit cost, usage and AI spend say of sources whose usage is pulled and does not come: in its first sentence, and as its first warning."""
+"""Unit cost, usage and AI spend with sources whose pulls fail: a clause in the first sentence, and the first
+warning."""
 
 from __future__ import annotations
 

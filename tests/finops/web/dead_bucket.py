@@ -1,4 +1,4 @@
-"""What the test of a dead bucket has done inside its server."""
+"""Functions that the test of an unavailable bucket runs inside its server."""
 
 from __future__ import annotations
 

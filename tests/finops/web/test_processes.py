@@ -1,4 +1,4 @@
-"""Several web processes behind one socket: one that ends takes nobody with it, and nobody is refused meanwhile."""
+"""Several web processes behind one socket: one that ends refuses no request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that hold connections beside clients that behave, over HTTP on the real server."""
+"""Slow clients next to normal clients, over HTTP on the real server."""
 
 from __future__ import annotations
 

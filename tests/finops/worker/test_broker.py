@@ -1,4 +1,4 @@
-"""What asks a worker for something goes on without a broker: beat would ask within a minute."""
+"""Requests to a worker succeed without a broker: beat sends the task within a minute."""
 
 from __future__ import annotations
 

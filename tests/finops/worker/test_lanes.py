@@ -1,4 +1,4 @@
-"""Turns of tenants: what a few threads do, in which order, whoever has how much waiting."""
+"""Turns of tenants: the order in which a few threads run tasks, for any number of waiting tasks of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a question about usage holds in memory: groups and days, and never the events."""
+"""The memory of a usage query: groups and days, and never the events."""
 
 from __future__ import annotations
 

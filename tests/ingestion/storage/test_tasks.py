@@ -1,4 +1,4 @@
-"""What beat asks for: due inboxes become tasks, and nightly every account is tidied."""
+"""Tasks that beat sends: due inboxes become tasks, and every account is compacted at night."""
 
 from __future__ import annotations
 

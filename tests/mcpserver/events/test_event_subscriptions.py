@@ -1,4 +1,4 @@
-"""Who may subscribe to events, what a callback must answer first, and when a subscription ends."""
+"""Who may subscribe to events, the verification of a callback, and the end of a subscription."""
 
 from __future__ import annotations
 

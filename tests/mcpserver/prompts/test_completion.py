@@ -1,4 +1,4 @@
-"""What completes the arguments of prompts, on the small account at noon of Friday, 20 March 2026."""
+"""Completion of the arguments of prompts, on the small account at noon of Friday, 20 March 2026."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where people read of the prompts: Connected apps, the page of a new key, and the guide."""
+"""Pages that list the prompts: Connected apps, the page of a new key, and the guide."""
 
 from __future__ import annotations
 

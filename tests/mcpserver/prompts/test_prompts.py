@@ -1,4 +1,4 @@
-"""What the prompts say, and how their arguments are read, on a small account at noon of Friday, 20 March 2026."""
+"""Texts of the prompts, and parsing of their arguments, on a small account at noon of Friday, 20 March 2026."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CSV of all rows behind an answer that leaves some out: the question again, for the credential that asked."""
+"""The CSV of all rows behind a shortened answer: the same query again, for the same credential."""
 
 from __future__ import annotations
 

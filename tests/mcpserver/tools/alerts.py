@@ -1,4 +1,4 @@
-"""What the tests of the alert tools share."""
+"""Shared parts of the tests of the alert tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The alert tools that read: what they tell, page by page, and never a secret."""
+"""The alert tools that read: their results by page, never with a secret."""
 
 from __future__ import annotations
 

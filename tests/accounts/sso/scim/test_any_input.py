@@ -1,4 +1,4 @@
-"""Whatever a program with a token sends: a SCIM answer, never a fault of ours, nothing of another account."""
+"""Any request of a program with a token gets a SCIM answer, no error 500, and nothing of another account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One amount in parts: the worked cases of a public tool, and any amount by any weights."""
+"""The allocation of one amount: worked examples of a public tool, and any amount by any weights."""
 
 from __future__ import annotations
 

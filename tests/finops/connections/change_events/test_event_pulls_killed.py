@@ -1,4 +1,5 @@
-"""kill -9 of the process that stores pulled change events: the next attempt goes on, loses nothing, and nothing counts twice."""
+"""kill -9 of the process that stores pulled change events: the next attempt continues, loses nothing, and counts
+nothing twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Change events from files in a folder of this server: what is read, what is left out and said, and what a second sync does."""
+"""Change events from files in a folder of this server: valid events, rejected events with their reasons, and a
+second sync."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lake has of an account's cost, in the groups of `bills.sums`."""
+"""Sums of an account's cost in the lake, by the groups of `bills.sums`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is Google's own of a bucket: signing in, and what errors of its storage mean."""
+"""The parts of a bucket that are specific to Google: sign-in, and errors of its storage."""
 
 from __future__ import annotations
 

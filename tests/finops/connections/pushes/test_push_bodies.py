@@ -1,4 +1,4 @@
-"""What a part may be: formats, exact amounts, hostile bodies."""
+"""Valid bodies of a part: formats, exact amounts; and hostile bodies."""
 
 from __future__ import annotations
 

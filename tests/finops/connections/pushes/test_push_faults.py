@@ -1,4 +1,4 @@
-"""What dies, waits or goes away while a month is pushed: nothing is left half, and nothing counts twice."""
+"""Faults while a month is pushed: nothing is stored partly, and nothing counts twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What answers about cost say of sources whose syncs fail or are late: in their first sentence, and as their first warning."""
+"""Answers about cost with sources whose syncs fail or are late: a clause in the first sentence, and the first
+warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Data health says of sources whose files are fetched."""
+"""Data health of sources whose files are fetched."""
 
 from __future__ import annotations
 

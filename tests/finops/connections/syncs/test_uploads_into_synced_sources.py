@@ -1,4 +1,5 @@
-"""Uploads into a source that syncs fill: refused with what to do, said in Data health, and replaced by the next sync."""
+"""Uploads into a source that syncs fill: refused with instructions, shown in Data health, and replaced by the next
+sync."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds of every bucket, shown with a real S3 server and with folders."""
+"""Rules of every bucket, with a real S3 server and with folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Objects are written, replaced and deleted alike in every kind of bucket, and what is refused names its permission."""
+"""Objects are written, replaced and deleted in the same way in every kind of bucket, and a refusal names its
+permission."""
 
 from __future__ import annotations
 

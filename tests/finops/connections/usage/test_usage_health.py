@@ -1,4 +1,4 @@
-"""Data health and the list of usage sources say how pulls stand, as of cost sources."""
+"""The health of pulls in Data health and the list of usage sources, as for cost sources."""
 
 from __future__ import annotations
 

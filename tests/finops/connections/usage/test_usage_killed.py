@@ -1,4 +1,4 @@
-"""kill -9 of the process that stores pulled usage: the next attempt goes on, and nothing counts twice."""
+"""kill -9 of the process that stores pulled usage: the next attempt continues, and nothing counts twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grafana Cloud: one file of two months, each kept whole."""
+"""Grafana Cloud: one file of two months, each stored completely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MongoDB Atlas: a report of each invoice, asked for, waited for and downloaded."""
+"""MongoDB Atlas: the report of each invoice is requested, polled and downloaded."""
 
 from __future__ import annotations
 

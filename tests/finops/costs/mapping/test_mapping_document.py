@@ -1,4 +1,5 @@
-"""What a column mapping may say, how dates are read by it, and that any document and any file end in a sentence or in rows."""
+"""Valid column mappings, dates read with them, and that any document and any file result in an error message or in
+rows."""
 
 from __future__ import annotations
 

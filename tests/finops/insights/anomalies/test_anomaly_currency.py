@@ -1,4 +1,5 @@
-"""Stored anomalies in a display currency: each day at its rate, the stored amounts beside, what has no rate named first."""
+"""Stored anomalies in a display currency: each day at its rate, with the stored amounts; amounts without a rate are
+named first."""
 
 from __future__ import annotations
 

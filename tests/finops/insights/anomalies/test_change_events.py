@@ -1,4 +1,4 @@
-"""The changes around an anomaly: what the audit log knows, and what apps register."""
+"""The changes around an anomaly: from the audit log, and from apps that register finders."""
 
 from __future__ import annotations
 

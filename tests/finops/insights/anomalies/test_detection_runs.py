@@ -1,4 +1,4 @@
-"""Looking at an account's bills: what is kept, what stays the same, what people's words do."""
+"""Detection over an account's bills: stored anomalies, their identity, and the effect of reviews."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The detector alone: what it says of shapes, whatever the size of the money, and again on another day."""
+"""The detector: results for shapes of cost, at any scale, and on another day."""
 
 from __future__ import annotations
 

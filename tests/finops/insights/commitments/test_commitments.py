@@ -1,4 +1,4 @@
-"""What commitments cost, cover and waste, against plain sums."""
+"""Cost, coverage and waste of commitments, compared with plain sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commitment to buy and its back-test: by hand on small bills, and against trying every commitment."""
+"""Purchase plans and their back-test: calculated by hand on small bills, and compared with trying every commitment."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whatever clouds recommend by API and file, in however many sources, beside our own rules: each resource and each commitment
-counts once."""
+"""Recommendations of clouds by API and file, in any number of sources, with our own rules: each resource and each
+commitment counts once."""
 
 from __future__ import annotations
 

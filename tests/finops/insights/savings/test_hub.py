@@ -1,4 +1,4 @@
-"""Recommendations of AWS Cost Optimization Hub count beside ours, each resource once."""
+"""Recommendations of AWS Cost Optimization Hub count with ours, each resource once."""
 
 from __future__ import annotations
 

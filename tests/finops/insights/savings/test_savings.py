@@ -1,4 +1,4 @@
-"""What each rule finds in bills made by hand, and the near miss that it leaves alone."""
+"""Findings of each rule in bills made by hand, and near misses without a finding."""
 
 from __future__ import annotations
 

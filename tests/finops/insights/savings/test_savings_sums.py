@@ -1,4 +1,4 @@
-"""Whatever the bills: savings stay within the cost of their lines, and a line counts once."""
+"""Any bills: savings stay within the cost of their lines, and a line counts once."""
 
 from __future__ import annotations
 

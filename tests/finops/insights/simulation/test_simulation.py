@@ -1,4 +1,4 @@
-"""What if: each figure worked out by hand of a few lines."""
+"""Simulations: each figure calculated by hand from a few lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed, as people see it."""
+"""The page What changed."""
 
 from __future__ import annotations
 

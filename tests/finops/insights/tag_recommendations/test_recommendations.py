@@ -1,4 +1,4 @@
-"""What is recommended for bills with known tags, and that it covers what the editor's preview says."""
+"""Recommendations for bills with known tags, and that they cover the cost of the editor's preview."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every question that DuckDB answers asked of a Spark Connect server too."""
+"""Every query that DuckDB answers is run on a Spark Connect server too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What questions leave in the memory of a process does not grow with the files that were ever read."""
+"""The memory that queries leave in a process does not grow with the files read."""
 
 from __future__ import annotations
 

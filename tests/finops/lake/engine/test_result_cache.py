@@ -1,4 +1,4 @@
-"""Answers and manifests that are kept: the same as asking anew, for everybody and at every moment."""
+"""Cached results and manifests: the same as computing again, for every reader and at every time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries: a question of sums has the same answer over them, and everything else goes on as without them."""
+"""Rollups: a query of sums has the same result over them, and other queries do not use them."""
 
 from __future__ import annotations
 

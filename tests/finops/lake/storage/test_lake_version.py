@@ -1,4 +1,4 @@
-"""What version a file is of, and what is done about later ones."""
+"""The version of a file, and the handling of later versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits in the inbox when the table changes waits on: each event once, and as it was."""
+"""Events that wait in the inbox during its migration keep waiting: each once, and unchanged."""
 
 from __future__ import annotations
 

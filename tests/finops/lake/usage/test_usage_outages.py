@@ -1,4 +1,4 @@
-"""PostgreSQL itself dies by kill -9 while events are pushed and flushed: all that was acknowledged counts once."""
+"""PostgreSQL is killed with kill -9 while events are pushed and flushed: all acknowledged events count once."""
 
 from __future__ import annotations
 
