@@ -79,7 +79,7 @@ def test_somebody_elses_sign_up_is_verified_without_its_password(db: None) -> No
     assert not signs_in(PASSWORD)
 
 
-def test_who_signs_up_after_somebody_elses_sign_up_gets_the_address_by_mail(db: None) -> None:
+def test_the_owner_of_an_address_gets_it_by_mail_after_another_persons_sign_up(db: None) -> None:
     sign_up(Client())
     victim = Client()
     sign_up(victim, password=OTHER)

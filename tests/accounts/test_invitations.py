@@ -124,7 +124,7 @@ def test_an_unverified_sign_up_of_that_address_does_not_accept(cast: Cast) -> No
     assert not is_member(cast, cast.stranger)
 
 
-def test_where_nothing_is_verified_the_mail_alone_makes_a_member(cast: Cast, settings: object) -> None:
+def test_without_email_verification_only_the_invitation_mail_makes_a_member(cast: Cast, settings: object) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "none"  # type: ignore[attr-defined]
     squatter, url = person(EMAIL, verified=False), invite_and_send(cast)
     squatters = signed_in(squatter)
@@ -138,7 +138,7 @@ def test_where_nothing_is_verified_the_mail_alone_makes_a_member(cast: Cast, set
     assert EmailAddress.objects.get(user=squatter).verified
 
 
-def test_who_signs_up_by_the_mails_link_needs_no_second_mail(cast: Cast) -> None:
+def test_a_sign_up_by_the_link_of_a_mail_needs_no_second_mail(cast: Cast) -> None:
     client, url = Client(), invite_and_send(cast)
     page = client.get(url).content.decode()
     assert "Sign up" in page
@@ -162,7 +162,7 @@ def test_the_link_verifies_no_other_address(cast: Cast) -> None:
     assert list(EmailAddress.objects.values_list("email", "verified")) == [("else@example.com", False)]
 
 
-def test_who_holds_the_mail_may_decline(cast: Cast) -> None:
+def test_the_recipient_of_the_mail_may_decline(cast: Cast) -> None:
     url = invite_and_send(cast)
 
     page = Client().post(f"{url}decline/").content.decode()
@@ -213,7 +213,7 @@ def test_a_withdrawn_invitation_leads_nowhere(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("how", ["demoted", "removed"])
-def test_what_an_admin_invited_to_ends_with_her_role(cast: Cast, how: str) -> None:
+def test_invitations_of_an_admin_end_with_her_role(cast: Cast, how: str) -> None:
     user, url, owner = person(EMAIL), invite_and_send(cast), Actor.of_user(cast.owner)
     membership_of_admin = Membership.objects.get(account=cast.account, user=cast.admin)
 

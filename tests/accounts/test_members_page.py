@@ -72,7 +72,7 @@ def test_members_who_are_not_admins_cannot_change_members(cast: Cast, name: str)
     assert role_of(cast, name) == name
 
 
-def test_who_removes_herself_is_sent_elsewhere(cast: Cast) -> None:
+def test_a_member_who_removes_herself_is_redirected(cast: Cast) -> None:
     answer = signed_in(cast.admin).post(f"{LIST}{membership(cast, 'admin').pk}/remove/")
 
     assert answer.headers["Location"] == "/"

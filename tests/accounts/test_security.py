@@ -308,7 +308,7 @@ def test_an_account_that_requires_a_second_factor_shows_members_without_one_wher
     assert client.get("/a/acme/").status_code == 200
 
 
-def test_who_has_no_second_factor_cannot_demand_one_and_a_viewer_cannot_at_all(cast: Cast) -> None:
+def test_an_admin_without_a_second_factor_cannot_require_one_and_a_viewer_never_can(cast: Cast) -> None:
     form = {"second_factor_required": "on"}
 
     refusal = signed_in(cast.admin).post("/a/acme/settings/security/", form)
@@ -320,7 +320,7 @@ def test_who_has_no_second_factor_cannot_demand_one_and_a_viewer_cannot_at_all(c
     assert not cast.account.second_factor_required
 
 
-def test_what_a_member_connected_follows_her_second_factor_and_keys_of_the_account_do_not(cast: Cast) -> None:
+def test_connections_of_a_member_require_her_second_factor_and_keys_of_the_account_do_not(cast: Cast) -> None:
     client = OAuthClient()
     tokens = client.connect(cast.member)
     _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="k")

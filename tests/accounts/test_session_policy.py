@@ -134,7 +134,7 @@ def _move_requirement(cast: Cast, *, days: int) -> None:
     Membership.objects.filter(account=cast.account).update(created_at=before)
 
 
-def test_who_joins_later_has_the_grace_period_from_that_day_on(cast: Cast) -> None:
+def test_a_later_member_has_the_grace_period_from_that_day_on(cast: Cast) -> None:
     require_second_factor(cast, grace_days=3)
     _move_requirement(cast, days=100)
     assert signed_in(cast.viewer).get(ACME).status_code == 403

@@ -80,7 +80,7 @@ def test_a_password_reset_says_the_same_for_every_address(no_mail_server: None, 
     assert UnsentMail.objects.count() == 2
 
 
-def test_who_comes_next_waits_for_no_mail_server(
+def test_the_next_request_does_not_wait_for_the_mail_server(
     no_mail_server: None, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sign_up(client)
@@ -99,7 +99,7 @@ def test_a_mail_whose_links_are_dead_is_dropped(no_mail_server: None, client: Cl
     assert not UnsentMail.objects.exists()
 
 
-def test_where_the_mail_server_answers_nothing_is_kept_and_the_page_says_sent(
+def test_with_a_working_mail_server_no_mail_is_stored_and_the_page_says_sent(
     client: Client, settings: Settings
 ) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"

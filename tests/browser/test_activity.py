@@ -10,7 +10,7 @@ from tests.browser.conftest import NewPage
 pytestmark = pytest.mark.browser
 
 
-def test_what_is_chosen_narrows_list_chart_and_address(new_page: NewPage) -> None:
+def test_a_chosen_filter_applies_to_list_chart_and_url(new_page: NewPage) -> None:
     page = new_page("owner")
     page.goto("/a/acme/assistant-activity/")
     calls = page.get_by_role("table", name="Calls of assistants")

@@ -55,7 +55,7 @@ def test_the_form_follows_its_scope_and_keeps_what_was_said(new_page: NewPage) -
     delete(page)
 
 
-def test_what_is_typed_while_the_form_asks_again_stays(new_page: NewPage) -> None:
+def test_input_typed_while_the_form_reloads_is_kept(new_page: NewPage) -> None:
     page = new_page("member")
     page.goto(f"{URL}new/")
     suggested = page.get_by_label("Amount per period").input_value()

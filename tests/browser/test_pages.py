@@ -276,7 +276,7 @@ TRANSITIONS = """() => [...document.querySelectorAll("*")].filter((node) => {
 }).length"""
 
 
-def test_nothing_moves_for_a_person_who_prefers_less_motion(new_page: NewPage) -> None:
+def test_animations_are_off_for_a_person_who_prefers_less_motion(new_page: NewPage) -> None:
     """Thousands of transitions, however short, took a page of 100 rows half a minute to draw at another width."""
     page = new_page("owner")
     page.goto("/a/acme/settings/audit-log/")

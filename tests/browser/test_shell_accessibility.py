@@ -72,7 +72,7 @@ def test_axe_finds_nothing_in_the_frame(
     assert {path: faults for path, faults in faults_by_path.items() if faults} == {}
 
 
-def test_nothing_is_wider_than_its_screen(new_page: NewPage) -> None:
+def test_no_page_is_wider_than_its_screen(new_page: NewPage) -> None:
     page = new_page("owner")
     excess = {}
     for path in PAGES:

@@ -88,7 +88,7 @@ def test_resources_without_a_price_are_said_first(shell: Shell) -> None:
     assert result.stderr.splitlines()[0] == "Warning: the estimate leaves out 3 resources without a price."
 
 
-def test_what_the_amounts_leave_out_stands_on_standard_error(shell: Shell) -> None:
+def test_left_out_amounts_are_named_on_standard_error(shell: Shell) -> None:
     answer = json.loads(shell.run("ask", "listBudgets", "--format", "json").stdout)
 
     warnings = shell.run("budget-check", "--delta", "-", "--budget", "Everything", stdin=estimate("1")).stderr

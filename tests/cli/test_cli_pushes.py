@@ -59,7 +59,7 @@ def test_a_failed_import_is_status_1_with_row_and_reason(
     assert "failed, the month is as before:" in err
 
 
-def test_what_cannot_be_sent_is_said(shell: Shell, tmp_path: Path) -> None:
+def test_a_message_that_cannot_be_sent_is_reported(shell: Shell, tmp_path: Path) -> None:
     same = [bill(tmp_path / f"{number}.csv", "1") for number in (1, 2)]
 
     assert "Write it as 2026-05." in shell.problem("import", same[0], "--month", "May")

@@ -95,7 +95,7 @@ def test_the_tools_are_listed_and_one_is_described(shell: Shell) -> None:
     assert "does not exist" in shell.problem("tools", "listBudget")
 
 
-def test_what_the_server_refuses_is_said_in_its_words(shell: Shell) -> None:
+def test_errors_of_the_server_are_shown_unchanged(shell: Shell) -> None:
     assert "Nearest: listBudgets" in shell.problem("ask", "listBudget")
     assert "colour" in shell.problem("ask", "querySpend", "--arg", "group_by=colour")
     assert "needs write access" in shell.problem(

@@ -212,7 +212,7 @@ def test_other_arguments_that_say_nothing_narrow_nothing(mcp_client: McpClient, 
 
 @requirement("completion:complete")
 @pytest.mark.parametrize(("argument", "typed"), [("mood", "gl"), ("team", "x" * 301), ("team", "nothing")])
-def test_where_nothing_is_known_nothing_is_suggested(mcp_client: McpClient, argument: str, typed: str) -> None:
+def test_without_values_nothing_is_suggested(mcp_client: McpClient, argument: str, typed: str) -> None:
     assert completion(mcp_client, typed, argument=argument) == {"values": [], "total": 0, "hasMore": False}
 
 

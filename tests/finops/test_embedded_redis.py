@@ -128,7 +128,7 @@ def test_programs_that_run_continue_after_its_restart(tmp_path: Path) -> None:
     assert urls[0] == urls[1]
 
 
-def test_where_another_redis_is_named_none_is_run(tmp_path: Path) -> None:
+def test_with_a_configured_redis_no_other_is_started(tmp_path: Path) -> None:
     for command in ("prepare-redis", "redis"):
         subprocess.run(
             [sys.executable, "-m", "finops.embedded", command, str(tmp_path / "var")],

@@ -58,7 +58,7 @@ def test_variables_of_the_command_line_are_known() -> None:
     assert set(re.findall(r"FINOPS_[A-Z_]+", source)) == COMMAND_LINE
 
 
-def test_what_vanished_is_no_setting_and_stands_in_the_docs() -> None:
+def test_removed_settings_are_unknown_and_documented() -> None:
     text = (Path(settings.BASE_DIR) / "docs" / "upgrading.md").read_text()
 
     assert env.names.isdisjoint(FORMER)

@@ -25,7 +25,7 @@ def test_a_failure_on_our_side_looks_like_the_product() -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_not_there_and_what_is_not_allowed_lead_home(cast: Cast) -> None:
+def test_error_pages_for_missing_and_forbidden_pages_link_to_the_start_page(cast: Cast) -> None:
     missing = Client().get("/nowhere/")
     refusal = signed_in(cast.viewer).get("/a/acme/budgets/new/")
 
@@ -66,7 +66,7 @@ def test_a_member_keeps_the_accounts_navigation_on_a_page_that_does_not_exist(ca
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", MISSING)
 @pytest.mark.parametrize("name", ["stranger", ""])
-def test_others_learn_nothing_of_an_account_from_its_missing_pages(cast: Cast, name: str, path: str) -> None:
+def test_missing_pages_reveal_nothing_of_an_account_to_others(cast: Cast, name: str, path: str) -> None:
     client = signed_in(cast.person(name)) if name else Client()
 
     foreign_page, nobodys = (client.get(f"/a/{slug}/{path}") for slug in ("acme", "no-such-account"))

@@ -36,7 +36,7 @@ def test_every_page_of_settings_marks_settings_in_the_side_navigation() -> None:
     assert {entry.url_name, *entry.pages} == marked
 
 
-def test_what_only_admins_may_see_is_not_shown_to_others() -> None:
+def test_events_for_admins_are_not_shown_to_others() -> None:
     def labels(role: Role) -> set[str]:
         return {item.label for group in SETTINGS for item in group.visible_to(Membership(role=role))}
 

@@ -70,7 +70,7 @@ def test_the_csv_has_every_month_that_was_metered(cast: Cast) -> None:
     assert page.content.decode().count('<th scope="row" role="rowheader" class="nowrap">') == 12
 
 
-def test_what_does_not_count_is_next_to_what_does(cast: Cast) -> None:
+def test_uncounted_recommendations_are_listed_next_to_counted_ones(cast: Cast) -> None:
     first, second = create_push_client(cast, name="One"), create_push_client(cast, name="Two")
     other = create_push_client(cast, cast.other_account)
     first.push(event(event_id="a"), event(), event(customer_id=""))
@@ -177,7 +177,7 @@ def test_only_an_admin_sets_it(cast: Cast, name: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_admins_who_first_set_the_retention_at_once_the_second_changes_what_the_first_set(
+def test_the_second_of_two_admins_who_set_the_retention_at_once_changes_the_value_of_the_first(
     cast: Cast,
 ) -> None:
     def store(months: int) -> int | None:

@@ -158,7 +158,7 @@ def test_a_key_of_another_form_is_refused(push_client: PushClient, key: str) -> 
 
 
 @each("ended", ["batch", "source"])
-def test_what_was_voided_or_deleted_comes_again_under_a_new_key_alone(
+def test_voided_or_deleted_events_are_accepted_again_only_under_a_new_key(
     cast: Cast, push_client: PushClient, ended: str
 ) -> None:
     """A retry that is still on its way must not bring back what a person took out."""

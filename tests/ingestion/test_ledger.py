@@ -94,7 +94,7 @@ def test_an_excerpt_has_no_key_and_no_more_than_500_characters(cast: Cast, push_
     assert push_client.key[5:15] not in long.excerpt + key.excerpt + cut.excerpt
 
 
-def test_of_rejected_events_the_newest_hundred_of_a_source_stay(cast: Cast, push_client: PushClient) -> None:
+def test_the_newest_hundred_rejected_events_of_a_source_are_kept(cast: Cast, push_client: PushClient) -> None:
     other = create_push_client(cast, name="Other")
     other.push(event(quantity="x"))
     for _ in range(12):

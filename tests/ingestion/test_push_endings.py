@@ -131,7 +131,7 @@ def end_key(what: str, push_client: PushClient, cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("what", ["account", "source"])
-def test_what_is_deleted_waits_for_the_void_of_a_batch_of_it(cast: Cast, what: str) -> None:
+def test_a_deletion_waits_for_the_void_of_its_batch(cast: Cast, what: str) -> None:
     push_client = create_push_client(cast)
     push_client.push(event(), event())
     batch = UsageBatch.objects.unscoped().get()

@@ -93,7 +93,7 @@ def _count_rows_read() -> int:
     return int(count)
 
 
-def test_of_several_names_in_a_batch_the_last_in_array_order_wins(cast: Cast, push_client: PushClient) -> None:
+def test_the_last_of_several_names_in_a_batch_wins(cast: Cast, push_client: PushClient) -> None:
     push_client.push(*[event(customer_id="a", customer_name=name) for name in ("One", "Two", None, ...)])
 
     assert customers(cast.account) == {"a": "Two"}

@@ -229,7 +229,7 @@ def test_unix_seconds_and_milliseconds_are_read(text: str, moment: str) -> None:
         ("1763640000000000", "in seconds (10 digits) or milliseconds (13)"),
     ],
 )
-def test_what_may_mean_several_moments_is_refused_with_an_example(text: str, instead: str) -> None:
+def test_an_ambiguous_time_is_refused_with_an_example(text: str, instead: str) -> None:
     assert parse_timestamp(text) is None
     assert instead in hint(text)
     assert re.search(r"2026-11-02T10:00:00|10 digits", hint(text))
@@ -265,7 +265,7 @@ moments = st.datetimes(
 
 
 @given(moments, st.sampled_from(["T", " ", "t"]))
-def test_what_python_writes_is_read_as_the_same_moment(moment: datetime, separator: str) -> None:
+def test_times_written_by_python_are_read_as_the_same_time(moment: datetime, separator: str) -> None:
     text = moment.isoformat(separator)
 
     assert parse_timestamp(text) == moment

@@ -68,7 +68,7 @@ def test_a_file_that_failed_in_one_source_before_anything_was_stored_may_go_to_a
     assert "Line 3" in again.error
 
 
-def test_what_has_left_the_ledger_is_not_said_to_be_voidable(cast: Cast) -> None:
+def test_batches_that_left_the_ledger_cannot_be_voided(cast: Cast) -> None:
     push_client, content = create_push_client(cast), csv(line(1))
     run_new_upload(push_client, content, cast)
     with clock.frozen(clock.now() + timedelta(days=36)):

@@ -161,7 +161,7 @@ def test_a_script_gets_the_same_refusal_as_json(cast: Cast) -> None:
 
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["plain", "byte order mark"])
 @pytest.mark.parametrize("sign", [",", ";", "\t"], ids=["comma", "semicolon", "tab"])
-def test_what_spreadsheets_write_is_read(cast: Cast, start: bytes, sign: str) -> None:
+def test_files_written_by_spreadsheets_are_read(cast: Cast, start: bytes, sign: str) -> None:
     content = csv(line(1), line(2)).decode().replace(",", sign).replace("\n", "\r\n").encode()
 
     job = run_new_upload(create_push_client(cast), start + content, cast)

@@ -56,7 +56,7 @@ def test_the_public_part_of_a_key_is_where_it_was() -> None:
 
 
 @KEYS
-def test_what_was_sealed_before_opens() -> None:
+def test_secrets_sealed_by_an_earlier_version_open() -> None:
     assert unseal(SEALED, purpose="record") == {"url": "https://hooks.example/x"}
 
 
@@ -73,7 +73,7 @@ def test_a_link_to_unsubscribe_is_signed_as_before(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("kind", ["budget", "anomaly", "digest", "import", "test"])
-def test_what_receivers_of_an_alert_get_is_as_recorded(kind: str) -> None:
+def test_messages_to_receivers_of_alerts_are_as_recorded(kind: str) -> None:
     sending = Envelope(
         message=message(kind=kind),
         delivery_id=7,

@@ -144,7 +144,7 @@ def test_a_cursor_of_one_account_opens_nothing_of_the_other(two_connections: Two
             assert MARK not in call(two_connections.elsewhere.access, name, {**arguments, "cursor": cursor})
 
 
-def test_nothing_beside_the_token_says_which_account(cast: Cast, two_connections: TwoConnections) -> None:
+def test_only_the_token_selects_the_account(cast: Cast, two_connections: TwoConnections) -> None:
     cookie = signed_in(cast.both).cookies.output(header="", sep=";").strip()
 
     answers = [

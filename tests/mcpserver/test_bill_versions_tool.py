@@ -42,7 +42,7 @@ def acme_lines(cast: Cast) -> Iterator[Account]:
         yield cast.account
 
 
-def test_what_an_import_changed_is_answered_in_one_call(cast: Cast, restated_account: Account) -> None:
+def test_the_changes_of_an_import_are_answered_in_one_call(cast: Cast, restated_account: Account) -> None:
     answer = McpClient(mint(cast)).ask("compareBillVersions")
 
     assert answer["month"] == "2026-05"

@@ -58,7 +58,7 @@ def refusal(kind: type[msgspec.Struct] = EchoArguments, /, **arguments: Any) -> 
         ("labels", '{"a": "b"}', {"a": "b"}),
     ],
 )
-def test_what_is_unambiguous_is_taken(field: str, given: Any, taken: Any) -> None:
+def test_an_unambiguous_value_is_accepted(field: str, given: Any, taken: Any) -> None:
     assert getattr(decode(**{field: given}), field) == taken
 
 

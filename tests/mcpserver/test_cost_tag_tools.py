@@ -121,7 +121,7 @@ def test_more_values_than_asked_for_are_summed_in_other(mcp_client: McpClient) -
     ],
     ids=["cost tag", "listed", "by", "spend", "cursor"],
 )
-def test_what_is_not_known_names_the_nearest(
+def test_an_unknown_value_names_the_nearest(
     mcp_client: McpClient, tool: str, arguments: dict[str, Any], message: str
 ) -> None:
     assert message in mcp_client.problem(tool, **arguments)

@@ -65,7 +65,7 @@ def test_a_dashboard_is_deleted_when_the_person_agrees(cast: Cast, writer: McpCl
 @pytest.mark.parametrize(
     "response", [reply("decline"), reply("cancel"), reply("accept", confirm=False), reply("accept")]
 )
-def test_nothing_is_deleted_when_the_person_does_not(
+def test_without_the_persons_consent_no_row_is_deleted(
     cast: Cast, writer: McpClient, board: int, response: dict[str, Any]
 ) -> None:
     state = call(writer, "delete_dashboard", {"dashboard_id": board})["requestState"]

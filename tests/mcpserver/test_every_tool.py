@@ -87,7 +87,7 @@ def test_only_a_destructive_tool_says_so(tool: Tool) -> None:
     assert tool.hints["readOnlyHint"] == (tool.access is ToolAccess.READ)
 
 
-def test_what_the_instructions_say_that_tools_change_is_all_that_they_change() -> None:
+def test_tools_write_only_what_the_instructions_list() -> None:
     instructions = " ".join(INSTRUCTIONS.split())
 
     assert "Tools create budgets and alert subscriptions and edit dashboards." in instructions
@@ -113,7 +113,7 @@ def test_the_most_important_instructions_are_in_the_first_512_characters() -> No
         assert rule in beginning
 
 
-def test_what_the_instructions_call_not_available_is_no_tool() -> None:
+def test_capabilities_named_as_not_available_have_no_tool() -> None:
     not_available = " ".join(INSTRUCTIONS.split()).split("Also not available:")[1].split(". ")[0]
 
     assert "simulateCost prices real lines under other assumptions" in not_available

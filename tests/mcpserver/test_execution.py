@@ -126,7 +126,7 @@ def test_a_tool_that_fails_says_an_incident_that_the_log_has(
 
 
 @requirement("tools:arguments")
-def test_what_the_domain_refuses_is_said_as_it_stands(toys: McpClient) -> None:
+def test_errors_of_services_are_returned_unchanged(toys: McpClient) -> None:
     problem = toys.problem("picky")
 
     assert problem == ("service: 'Amazon EC3' does not exist. Nearest: Amazon EC2. Use listDimensionValues.")

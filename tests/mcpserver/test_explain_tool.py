@@ -41,7 +41,7 @@ def test_each_query_has_its_engine_files_and_bytes(cast: Cast) -> None:
     assert "SELECT" in explain_output(cast.account.slug, "querySpend", MONTH, sql=True)
 
 
-def test_what_stays_here_beside_a_cluster_says_why(cast: Cast, settings: LazySettings) -> None:
+def test_queries_kept_on_duckdb_despite_a_cluster_say_why(cast: Cast, settings: LazySettings) -> None:
     store(cast.account, [line(JANUARY, 1, service="EC2")])
     settings.SPARK_REMOTE = "sc://127.0.0.1:1"
 
@@ -58,6 +58,6 @@ def test_what_stays_here_beside_a_cluster_says_why(cast: Cast, settings: LazySet
         (("acme", "querySpend", '{"period": "x"}'), "period"),
     ],
 )
-def test_what_cannot_be_explained_says_why(cast: Cast, arguments: tuple[str, ...], text: str) -> None:
+def test_a_change_that_cannot_be_explained_says_why(cast: Cast, arguments: tuple[str, ...], text: str) -> None:
     with pytest.raises(CommandError, match=text):
         explain_output(*arguments)

@@ -270,7 +270,7 @@ def test_a_forecast_of_days_to_come_does_not_say_that_they_have_no_data(mcp_clie
     assert any("Data is complete through 2026-03-17" in warning for warning in answer["warnings"])
 
 
-def test_what_moved_by_resource_and_usage_type_is_looked_into_by_another_dimension(mcp_client: McpClient) -> None:
+def test_a_change_by_resource_and_usage_type_suggests_another_dimension(mcp_client: McpClient) -> None:
     arguments = {"period": "last_7_days", "group_by": ["resource", "usage_type"]}
 
     assert "group by account or region." in mcp_client.ask("explainSpendChange", **arguments)["hint"]

@@ -55,7 +55,7 @@ def test_only_events_after_the_given_one_are_returned(acme: Account, mcp_client:
     assert [event["title"] for event in mcp_client.ask("listRecentEvents", after=old_event)["events"]] == ["new"]
 
 
-def test_what_is_cut_says_so(acme: Account, mcp_client: McpClient) -> None:
+def test_a_shortened_answer_says_so(acme: Account, mcp_client: McpClient) -> None:
     for title in ("one", "two", "three"):
         happen(acme, title)
 

@@ -163,7 +163,7 @@ NAMES = ["id first", "id last", "notification", "broken off", "no id", "batch", 
 
 @requirement("http:id-of-a-refusal")
 @pytest.mark.parametrize(("body", "id_"), BODIES, ids=NAMES)
-def test_what_http_refuses_is_a_json_rpc_error_with_the_id_of_its_request(
+def test_an_http_refusal_is_a_json_rpc_error_with_the_id_of_its_request(
     cast: Cast, settings: Any, body: bytes, id_: str | int | None
 ) -> None:
     mcp_client = McpClient(mint(cast))

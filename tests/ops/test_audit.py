@@ -92,7 +92,7 @@ def test_a_vulnerability_fails_and_names_package_and_version(
 
 
 @pytest.mark.parametrize("services", [Service], indirect=True)
-def test_nothing_is_printed_where_nothing_is_vulnerable(
+def test_without_vulnerabilities_the_output_is_empty(
     services: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert audit.main([*services, "--strict"]) == 0

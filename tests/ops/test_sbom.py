@@ -39,7 +39,7 @@ def test_each_requirement_is_in_it_with_its_version(python_bom: dict[str, Any]) 
     )
 
 
-def test_what_requirements_need_is_in_it_and_no_development_tool(python_bom: dict[str, Any]) -> None:
+def test_the_sbom_has_all_requirements_and_no_development_tool(python_bom: dict[str, Any]) -> None:
     assert {"sqlparse", "botocore", "kombu", "wcwidth"} <= names(python_bom).keys()
     assert not {"pytest", "mypy", "ruff", "cyclonedx-bom", "playwright"} & names(python_bom).keys()
 

@@ -67,7 +67,7 @@ def test_an_error_is_reported_before_anybody_signs_in(
         ({"prompt": "none"}, "consent_required"),
     ],
 )
-def test_what_cannot_be_granted_goes_back_to_the_client_with_state_and_issuer(
+def test_a_refused_grant_redirects_to_the_client_with_state_and_issuer(
     cast: Cast, changes: dict[str, Any], error: str
 ) -> None:
     client = OAuthClient()
@@ -140,7 +140,7 @@ def test_a_web_client_may_not_change_its_port(cast: Cast) -> None:
         {"resource": "http://127.0.0.1:8000/api/mcp/"},
     ],
 )
-def test_what_clients_add_of_their_own_does_no_harm(cast: Cast, changes: dict[str, Any]) -> None:
+def test_additional_fields_of_clients_are_ignored(cast: Cast, changes: dict[str, Any]) -> None:
     assert ask(cast, OAuthClient(), **changes).status_code == 200
 
 

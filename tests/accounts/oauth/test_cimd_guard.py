@@ -88,7 +88,7 @@ def test_one_inside_address_among_public_ones_refuses_the_host(
     assert hosts == ["split.example"]
 
 
-def test_who_is_not_signed_in_makes_us_fetch_nothing(cast: Cast, no_network: list[str]) -> None:
+def test_a_signed_out_request_fetches_no_document(cast: Cast, no_network: list[str]) -> None:
     client = OAuthClient("https://unknown.example/mcp.json", redirect_uri=CALLBACK)
 
     assert Client().get(client.authorize_url()).status_code == 302

@@ -72,7 +72,7 @@ def test_a_document_does_not_take_the_warning_from_a_local_callback(cast: Cast) 
     assert "Did you just start this connection?" in page
 
 
-def test_what_an_app_of_its_own_scheme_calls_its_host_is_no_host(cast: Cast) -> None:
+def test_the_host_of_a_custom_scheme_uri_is_no_host(cast: Cast) -> None:
     client = OAuthClient(redirect_uri="cursor://claude.ai/oauth/callback", client_name="Cursor")
 
     page = page_for(cast.member, client)
@@ -106,7 +106,7 @@ def test_a_name_is_text_and_nothing_else(cast: Cast) -> None:
     assert "<img" not in page
 
 
-def test_nothing_of_another_site_is_fetched(cast: Cast) -> None:
+def test_no_file_of_another_site_is_fetched(cast: Cast) -> None:
     client = OAuthClient(
         redirect_uri="https://evil.example/cb",
         logo_uri="https://evil.example/logo.png",

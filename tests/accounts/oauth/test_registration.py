@@ -63,7 +63,7 @@ def error_code_of(answer: Any) -> str:
 
 
 @pytest.mark.parametrize("body", [PYTHON, MCP_REMOTE, VS_CODE], ids=["python", "mcp-remote", "vs code"])
-def test_what_real_clients_send_is_registered(db: None, body: dict[str, Any]) -> None:
+def test_registrations_of_real_clients_are_accepted(db: None, body: dict[str, Any]) -> None:
     answer = register(body)
 
     payload = json_of(answer)
@@ -238,7 +238,7 @@ def test_an_address_that_registers_too_often_waits(db: None, settings: Any) -> N
     ],
     ids=["one network", "two networks", "a header that nobody vouches for"],
 )
-def test_who_asks_is_an_address_or_a_network(
+def test_the_client_of_a_rate_limit_is_an_address_or_a_network(
     db: None, settings: Any, first: dict[str, str], second: dict[str, str], same: bool
 ) -> None:
     settings.OAUTH_REGISTER_PER_MINUTE = 1

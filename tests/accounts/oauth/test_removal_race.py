@@ -26,7 +26,7 @@ def remove(cast: Cast) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_is_removed_while_she_consents_leaves_no_connection() -> None:
+def test_a_member_removed_during_consent_leaves_no_connection() -> None:
     """Else it would come back to life with her next membership."""
     cast = make_cast()
     application = OAuthApplication.objects.get(client_id=OAuthClient().client_id)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("empty_key_cache")
 
 
 @pytest.mark.parametrize("how", ["client", "provider", "issuer"])
-def test_what_ends_the_client_ends_its_tokens(cast: Cast, agent: Agent, how: str) -> None:
+def test_the_end_of_a_client_ends_its_tokens(cast: Cast, agent: Agent, how: str) -> None:
     token = agent.connect()
 
     if how == "client":
@@ -69,7 +69,7 @@ def test_an_admin_adds_a_client_whose_secret_is_shown_once_and_removes_it(cast: 
 
 
 @pytest.mark.parametrize(("name", "status"), [("stranger", 404), ("viewer", 403), ("member", 403)])
-def test_others_add_and_remove_none(cast: Cast, agent: Agent, name: str, status: int) -> None:
+def test_only_admins_add_and_remove_clients(cast: Cast, agent: Agent, name: str, status: int) -> None:
     client = reauthenticated(signed_in(cast.person(name)), cast.person(name))
     page = PROVIDER_PAGE.format(agent.provider.pk)
 

@@ -99,7 +99,7 @@ def require_factor(cast: Cast, agent: Agent) -> None:
         (require_factor, "requires two-factor sign-in"),
     ],
 )
-def test_whom_a_sign_in_would_not_let_in_gets_no_token(
+def test_a_person_whose_sign_in_would_be_refused_gets_no_token(
     cast: Cast, agent: Agent, change: Any, message: str
 ) -> None:
     change(cast, agent)

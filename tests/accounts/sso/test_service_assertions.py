@@ -197,7 +197,7 @@ def require_factor(cast: Cast, provider: IdentityProvider) -> None:
         (require_factor, "Acme requires two-factor sign-in"),
     ],
 )
-def test_what_a_sign_in_would_refuse_an_assertion_does_not_pass(
+def test_an_assertion_is_refused_where_a_sign_in_would_be(
     cast: Cast, agent: Agent, change: object, message: str
 ) -> None:
     assert callable(change)
@@ -341,7 +341,7 @@ def test_a_wrong_client_is_refused_at_its_field(
     assert AssertionClient.objects.count() == 1
 
 
-def test_nobody_else_finds_the_form(
+def test_other_people_get_no_form(
     cast: Cast, operator_client: Client, provider: IdentityProvider, saml: Server
 ) -> None:
     staff = User.objects.create_user("looks@example.com", "a long enough secret", is_staff=True)

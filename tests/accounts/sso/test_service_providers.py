@@ -123,7 +123,7 @@ def test_an_error_is_shown_at_its_field_and_nothing_is_kept(
     assert (IdentityProvider.objects.count(), LogEntry.objects.count()) == (1, 0)
 
 
-def test_who_does_not_act_finds_no_form(cast: Cast, staff_client: Client, oidc: Server) -> None:
+def test_operators_who_only_view_get_no_form(cast: Cast, staff_client: Client, oidc: Server) -> None:
     provider = add_oidc(None, oidc)
     member = reauthenticated(signed_in(cast.owner), cast.owner)
 
@@ -169,7 +169,7 @@ def test_a_test_reaches_nothing_that_the_guard_refuses(operator_client: Client, 
     assert "private" in text
 
 
-def test_nobody_signs_in_through_a_disabled_provider(cast: Cast, operator_client: Client, oidc: Server) -> None:
+def test_a_disabled_provider_allows_no_sign_in(cast: Cast, operator_client: Client, oidc: Server) -> None:
     provider = add_oidc(None, oidc, "example.com", name="Staff", is_enforced=True)
     oidc.set_next_sign_in(PERSON)
     browser = Browser()

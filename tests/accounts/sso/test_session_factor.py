@@ -51,7 +51,7 @@ def test_it_counts_no_more_once_the_provider_is_deleted(cast: Cast, oidc: Server
         (None, False),
     ],
 )
-def test_where_the_setting_asks_it_counts_only_if_the_token_says_so(
+def test_with_the_setting_a_second_factor_counts_only_if_the_token_has_it(
     cast: Cast, oidc: Server, methods: object, counts: bool
 ) -> None:
     provider = add_oidc(cast.account, oidc, "example.com")

@@ -38,7 +38,7 @@ def test_a_call_is_noted_with_arguments_credential_time_and_size(cast: Cast, toy
     assert call.console_page == "explorer/?group_by=service"
 
 
-def test_what_a_tool_refuses_is_noted_with_its_error(cast: Cast, toys: McpClient) -> None:
+def test_a_refused_call_is_recorded_with_its_error(cast: Cast, toys: McpClient) -> None:
     problem = toys.problem("picky")
 
     (call,) = stored_calls(cast.account)

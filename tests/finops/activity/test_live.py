@@ -60,7 +60,7 @@ def other_process(live_page: LivePage, seconds: str) -> LiveServer:
     return LiveServer(f"http://127.0.0.1:{port}", environment, Path(environment["VAR_DIR"]) / f"{port}.log")
 
 
-def test_what_a_client_asks_is_on_the_page_without_anybody_doing_anything(live_page: LivePage) -> None:
+def test_calls_of_a_client_appear_on_the_open_page(live_page: LivePage) -> None:
     live_page.ask(live_page.server, "alone")
 
     wait_until(lambda: any("alone" in text for text in live_page.listed_arguments()))

@@ -97,7 +97,7 @@ def test_an_admin_changes_it_and_the_audit_log_says_so(cast: Cast, client_for: C
 
 
 @pytest.mark.parametrize("role", ["viewer", "member"])
-def test_nobody_below_an_admin_changes_it(cast: Cast, client_for: ClientFor, role: str) -> None:
+def test_only_admins_change_it(cast: Cast, client_for: ClientFor, role: str) -> None:
     client = client_for(cast.person(role))
 
     assert client.post(URL, {"days": "30"}).status_code == 403
@@ -108,7 +108,7 @@ def test_nobody_below_an_admin_changes_it(cast: Cast, client_for: ClientFor, rol
 
 
 @pytest.mark.parametrize("days", ["6", "401", "", "many", "-1", "99999999999"])
-def test_what_cannot_be_kept_is_refused_with_the_bounds(cast: Cast, client_for: ClientFor, days: str) -> None:
+def test_a_retention_out_of_bounds_is_refused_with_the_bounds(cast: Cast, client_for: ClientFor, days: str) -> None:
     answer = client_for(cast.owner).post(URL, {"days": days})
 
     assert answer.status_code == 422

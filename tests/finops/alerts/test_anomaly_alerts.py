@@ -406,7 +406,7 @@ def test_many_concurrent_alerts_are_sent_together_after_the_largest(acme: Accoun
     assert detect_and_evaluate(acme) == []
 
 
-def test_what_an_evaluation_before_the_look_cannot_know_is_told_after_it(
+def test_anomalies_unknown_to_an_earlier_evaluation_are_sent_after_detection(
     acme: Account, source: CostSource
 ) -> None:
     subscribe_to_anomalies(acme, 100)

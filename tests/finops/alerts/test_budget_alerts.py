@@ -168,7 +168,7 @@ def test_a_forecast_is_alerted_before_the_cost_is_there(acme: Account, bill: Cos
     assert delivery.message["severity"] == "warning"
 
 
-def test_where_nothing_can_be_forecast_what_is_spent_counts(acme: Account) -> None:
+def test_without_a_forecast_the_actual_spend_counts(acme: Account) -> None:
     add_source(acme, [cost(YESTERDAY, 500)])
     create_budget(acme, "Cloud", 400)
     subscribe_to_budget(acme, "Cloud", 100, measure="forecast")
@@ -185,7 +185,7 @@ def test_a_budget_in_a_currency_without_cost_is_silent(acme: Account, bill: Cost
     assert evaluate(acme) == []
 
 
-def test_what_other_currencies_cost_is_named_and_not_counted(acme: Account) -> None:
+def test_cost_in_other_currencies_is_named_and_not_counted(acme: Account) -> None:
     add_source(acme, [cost(YESTERDAY, 90), cost(YESTERDAY, 700, currency="EUR")])
     create_budget(acme, "Cloud", 100)
     subscribe_to_budget(acme, "Cloud", 80, 100)

@@ -47,7 +47,7 @@ def resend(account: Account) -> str:
     ],
     ids=["evaluating", "sending again"],
 )
-def test_what_sends_waits_for_a_deletion_without_holding_what_it_deletes(
+def test_a_sender_waits_for_a_deletion_without_locking_its_rows(
     acme: Account, action: Callable[[Account], Any], message: str
 ) -> None:
     subscribe(acme)

@@ -66,7 +66,7 @@ PAGES: dict[Callable[[Account], tuple[Model, list[str]]], tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("create_row", PAGES, ids=lambda create_row: create_row.__name__)
-def test_who_deletes_reads_which_subscriptions_go_and_so_does_the_audit_log(
+def test_a_deletion_lists_its_subscriptions_on_the_page_and_in_the_audit_log(
     acme: Account, cast: Cast, create_row: Callable[[Account], tuple[Model, list[str]]]
 ) -> None:
     (row, words), member = create_row(acme), signed_in(cast.member)
@@ -82,14 +82,14 @@ def test_who_deletes_reads_which_subscriptions_go_and_so_does_the_audit_log(
     assert AlertSubscription.objects.count() == (1 if create_row is ops else 0)
 
 
-def test_where_nothing_goes_nothing_is_said(acme: Account, cast: Cast) -> None:
+def test_without_deleted_rows_no_impact_is_shown(acme: Account, cast: Cast) -> None:
     row = create_budget(acme, "Cloud")
 
     assert deletion_impact_text(row) == ""
     assert "Also deletes" not in signed_in(cast.member).get(f"/a/acme/budgets/{row.pk}/").content.decode()
 
 
-def test_many_names_are_shortened_for_one_query(acme: Account) -> None:
+def test_a_deletion_impact_names_some_of_many_with_one_query(acme: Account) -> None:
     row = create_budget(acme, "Cloud")
     for percent in range(1, 9):
         subscribe_to_budget(acme, "Cloud", percent)

@@ -311,7 +311,7 @@ def test_resending_is_a_new_delivery_that_names_the_old(acme: Account, receiver:
     assert entry.detail == {"id": row.pk, "new_id": again.pk}
 
 
-def test_nothing_is_resent_to_a_channel_that_is_gone(acme: Account, receiver: Receiver) -> None:
+def test_deliveries_of_a_deleted_channel_are_not_resent(acme: Account, receiver: Receiver) -> None:
     channel = create_channel_to(acme, receiver)
     row = deliver(channel)
     run_deliveries()
@@ -361,7 +361,7 @@ def test_a_key_that_is_gone_fails_the_delivery_with_instructions(
     assert receiver.requests == []
 
 
-def test_what_ended_is_kept_ninety_days_and_what_waits_longer(acme: Account, receiver: Receiver) -> None:
+def test_ended_deliveries_are_kept_ninety_days_and_waiting_ones_longer(acme: Account, receiver: Receiver) -> None:
     channel = create_channel_to(acme, receiver)
     row = deliver(channel)
     run_deliveries()

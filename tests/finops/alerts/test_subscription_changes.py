@@ -126,7 +126,7 @@ def test_a_new_threshold_says_nothing_of_the_period_that_is_over(acme: Account) 
 
 
 @ONE
-def test_what_is_paused_stays_paused(acme: Account, at_85: AlertSubscription) -> None:
+def test_a_paused_subscription_stays_paused(acme: Account, at_85: AlertSubscription) -> None:
     services.pause_alert_subscription(subscription=at_85, actor=ACTOR)
 
     assert change(at_85, thresholds=[50]).paused_at is not None
@@ -191,7 +191,7 @@ def test_another_frequency_passes_over_the_digest_of_days_that_are_over(acme: Ac
 
 
 @ONE
-def test_what_it_is_about_stays(acme: Account) -> None:
+def test_the_object_of_a_subscription_cannot_change(acme: Account) -> None:
     create_budget(acme, "Cloud")
     create_budget(acme, "Other")
     Team.objects.create(account=acme, name="Core")
@@ -218,7 +218,7 @@ def test_what_it_is_about_stays(acme: Account) -> None:
 
 
 @ONE
-def test_what_another_subscription_tells_the_channel_is_refused_naming_it(acme: Account) -> None:
+def test_a_duplicate_of_another_subscription_is_refused_with_its_name(acme: Account) -> None:
     create_budget(acme, "Cloud")
     create_channel(acme, "Chat")
     first, second = subscribe_to_budget(acme, "Cloud", 80), subscribe_to_budget(acme, "Cloud", 100)

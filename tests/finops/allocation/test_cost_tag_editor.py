@@ -67,7 +67,7 @@ def test_nothing_is_saved_before_the_effect_was_shown(cast: Cast, costly: Accoun
     assert not CostTag.objects.exists()
 
 
-def test_what_was_changed_after_the_review_is_reviewed_again(cast: Cast, costly: Account) -> None:
+def test_a_change_after_the_review_is_reviewed_again(cast: Cast, costly: Account) -> None:
     client = signed_in(cast.member)
     response = client.post(f"{PAGE}new/", form(RULES), headers={"HX-Request": "true"})
     digest = hidden_value(response.content.decode(), "reviewed")

@@ -61,7 +61,7 @@ def test_the_first_rule_that_catches_a_line_gives_it_its_value(cast: Cast, payer
     }
 
 
-def test_what_has_only_the_default_value_is_untagged_in_coverage(cast: Cast, payer: Account) -> None:
+def test_cost_with_only_the_default_value_is_untagged_in_coverage(cast: Cast, payer: Account) -> None:
     """Of 7 USD rules catch 1 as Production and 2 as Shared, whose name is also the default of the other 4; of EUR nothing."""
     shared = {**STORAGE, "value": "Shared"}
     create_cost_tag(

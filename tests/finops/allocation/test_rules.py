@@ -77,7 +77,7 @@ def test_all_values_together_are_bounded() -> None:
         read_rules([{**OK, "when": many}] * 11)
 
 
-def test_what_people_write_for_an_op_is_understood() -> None:
+def test_common_spellings_of_an_operator_are_accepted() -> None:
     (rule,) = read_rules(
         [{"value": "x", "when": {"dimension": "service", "op": "Not equals", "values": "S3"}}]
     )

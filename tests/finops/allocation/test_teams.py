@@ -174,7 +174,7 @@ def test_people_of_the_account_join_and_leave_a_team(cast: Cast, acme: Account, 
     assert Membership.objects.filter(pk=membership.pk).exists()
 
 
-def test_who_leaves_the_account_leaves_its_teams(cast: Cast, acme: Account, core: Team) -> None:
+def test_a_member_who_leaves_the_account_leaves_its_teams(cast: Cast, acme: Account, core: Team) -> None:
     membership = Membership.objects.get(account=acme, user=cast.viewer)
     add_team_member(team=core, actor=cast.actor, membership=membership)
 

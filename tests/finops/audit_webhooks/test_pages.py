@@ -86,7 +86,7 @@ def test_an_error_is_shown_in_the_form(
     assert admin.post(f"{BASE}{action}/", form).status_code == 422
 
 
-def test_nothing_happens_without_a_webhook(cast: Cast, admin: Client) -> None:
+def test_without_a_webhook_no_entry_is_sent(cast: Cast, admin: Client) -> None:
     for action in ("pause", "resume", "secret", "delete"):
         assert "no audit log webhook" in admin.post(f"{BASE}{action}/", follow=True).content.decode()
 

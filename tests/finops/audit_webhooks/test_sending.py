@@ -108,7 +108,7 @@ def test_more_than_a_request_holds_come_in_several(cast: Cast, receiver: Receive
     assert targets(receiver) == names
 
 
-def test_what_fails_is_sent_again_the_same_before_anything_newer(cast: Cast, receiver: Receiver) -> None:
+def test_a_failed_entry_is_resent_unchanged_before_newer_ones(cast: Cast, receiver: Receiver) -> None:
     webhook, _secret = create(cast, receiver)
     record(cast, "a")
     receiver.answer(500, "broken")
@@ -331,7 +331,7 @@ def test_entries_of_another_account_are_not_sent(cast: Cast, receiver: Receiver)
     assert sending.send(account=cast.other_account, webhook_id=webhook.pk) == 0
 
 
-def test_what_arrived_long_ago_is_swept_and_not_sent_again(cast: Cast, receiver: Receiver) -> None:
+def test_old_deliveries_are_deleted_and_not_sent_again(cast: Cast, receiver: Receiver) -> None:
     webhook, _secret = create(cast, receiver)
     record(cast, "a")
     send(cast, webhook)

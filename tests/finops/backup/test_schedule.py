@@ -70,7 +70,7 @@ def test_a_backup_is_taken_when_it_is_due_and_older_ones_go(django_db_setup: Non
 
 
 @pytest.mark.slow
-def test_what_fails_is_recorded_with_its_reason_and_tried_again_after_an_hour(
+def test_a_failure_is_recorded_with_its_reason_and_retried_after_an_hour(
     django_db_setup: None, tmp_path: Path
 ) -> None:
     target = str(tmp_path / "target")

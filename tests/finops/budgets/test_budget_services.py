@@ -195,7 +195,7 @@ def test_a_scope_is_found_by_id_and_by_name_in_any_case(acme: Account) -> None:
     ],
     ids=str,
 )
-def test_what_makes_no_budget_is_refused_by_its_field(
+def test_an_invalid_budget_is_refused_by_its_field(
     acme: Account, change: dict[str, object], field: str
 ) -> None:
     with pytest.raises(UserError) as problem:

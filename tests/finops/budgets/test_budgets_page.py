@@ -236,7 +236,7 @@ def test_the_form_follows_its_scope_and_suggests_what_that_cost(cast: Cast, paye
     assert '<option value="rest">' in tag
 
 
-def test_what_the_form_suggested_follows_the_period_and_what_a_person_said_stays(
+def test_suggested_values_follow_the_period_and_entered_ones_stay(
     cast: Cast, payer: Account
 ) -> None:
     client = signed_in(cast.member)

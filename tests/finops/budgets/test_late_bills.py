@@ -327,7 +327,7 @@ def test_a_budget_of_a_source_has_the_days_of_that_source(bills: Bills) -> None:
     assert abs(status.forecast - expected) < expected * Decimal("0.03")
 
 
-def test_what_changed_leaves_out_the_days_that_are_not_complete(bills: Bills) -> None:
+def test_spend_change_leaves_out_incomplete_days(bills: Bills) -> None:
     bills.bring("AWS", usage({"Compute": lambda day: 100}, BEGIN, NEWEST), on=TODAY)
     bills.bring("Slow SaaS", usage({"Seats": lambda day: 100}, BEGIN, date(2026, 11, 15)), on=TODAY)
 
@@ -341,7 +341,7 @@ def test_what_changed_leaves_out_the_days_that_are_not_complete(bills: Bills) ->
     assert "'Slow SaaS' over 2026-11-14 to 2026-11-15" in answer.summary
 
 
-def test_what_changed_gives_what_is_left_out_by_currency_and_as_far_as_the_filters_hold(bills: Bills) -> None:
+def test_spend_change_gives_left_out_cost_by_currency_within_the_filters(bills: Bills) -> None:
     """A service whose first lines are of days that are not complete is no move."""
 
     def young(day: date) -> Decimal:
@@ -377,7 +377,7 @@ def test_what_changed_gives_what_is_left_out_by_currency_and_as_far_as_the_filte
     )
 
 
-def test_what_changed_names_a_closed_month_of_either_side_that_was_restated(bills: Bills) -> None:
+def test_spend_change_names_a_restated_closed_month_of_either_side(bills: Bills) -> None:
     bills.bring("AWS", usage({"Compute": lambda day: 100}, BEGIN, NEWEST), on=TODAY)
     with account_scope(bills.account), at(TODAY):
         close_month(account=bills.account, actor=bills.cast.actor, month=date(2026, 10, 1))

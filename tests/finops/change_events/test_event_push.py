@@ -192,7 +192,7 @@ def test_a_dry_run_answers_the_same_and_stores_nothing(event_client: EventClient
     assert event_client.push(event(), path="?dry_run=maybe").status_code == 400
 
 
-def test_what_is_stored_is_metered_once_and_stays_so_when_the_source_is_deleted(
+def test_stored_events_are_metered_once_and_stay_so_when_the_source_is_deleted(
     cast: Cast, event_client: EventClient
 ) -> None:
     event_client.push(event(event_id="1"), event(), event(kind="x"))

@@ -76,7 +76,7 @@ def test_a_price_changes_in_place_whatever_its_model_is_called(account_with_pric
     assert AiPrice.objects.count() == 3
 
 
-def test_what_a_file_leaves_out_is_deleted_only_when_that_is_chosen(account_with_prices: Account) -> None:
+def test_rows_missing_in_a_file_are_deleted_only_on_request(account_with_prices: Account) -> None:
     text = "\n".join(FILE.splitlines()[:3]) + "\n"
 
     assert apply(account_with_prices, text) == 0

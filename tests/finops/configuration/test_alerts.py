@@ -106,7 +106,7 @@ def test_thresholds_of_several_subscriptions_are_one_entry(account_with_alerts: 
     assert row.thresholds == [80, 100]
 
 
-def test_of_one_budget_the_thresholds_that_are_sent_are_exported(account_with_alerts: Account) -> None:
+def test_the_active_thresholds_of_a_budget_are_exported(account_with_alerts: Account) -> None:
     draft = SubscriptionDraft(channel="Ops", trigger="budget", budget="Everything", thresholds=[95])
     row = create_alert_subscription(account=account_with_alerts, actor=ACTOR, draft=draft).subscription
     pause_alert_subscription(subscription=row, actor=ACTOR)

@@ -170,7 +170,7 @@ def test_a_plan_refuses_what_applying_would(acme: Account) -> None:
     assert fingerprint() == before
 
 
-def test_what_a_service_refuses_leaves_everything_as_it_was(acme: Account) -> None:
+def test_a_refused_write_changes_nothing(acme: Account) -> None:
     before = fingerprint()
 
     with pytest.raises(UserError, match=r"^budgets: team: 'Nobody' does not exist"):

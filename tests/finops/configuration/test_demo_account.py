@@ -77,7 +77,7 @@ def test_the_demo_account_is_made_again_of_its_file(demo: Account, empty: Accoun
     assert plan_configuration(demo, text, delete=True) == []
 
 
-def test_what_a_file_empties_is_deleted_and_the_keys_stay(demo: Account, empty: Account) -> None:
+def test_rows_that_a_file_empties_are_deleted_and_the_keys_stay(demo: Account, empty: Account) -> None:
     apply_configuration(account=empty, actor=ACTOR, text=export_configuration(demo))
     stay = ("cost_tags", "keys")
     text = "version: 1\n" + "".join(f"{kind.name}: []\n" for kind in KINDS if kind.name not in stay)

@@ -107,7 +107,7 @@ def test_a_session_that_cannot_be_renewed_names_the_trust_policy(sts: Receiver) 
         assert store.requests == []
 
 
-def test_nobody_can_choose_an_external_id() -> None:
+def test_members_cannot_choose_an_external_id() -> None:
     config = with_external_id(replace(CONFIG, external_id="of another account"), EXTERNAL_ID)
 
     assert config.external_id == EXTERNAL_ID

@@ -87,7 +87,7 @@ def test_an_upload_of_unknown_columns_leads_to_the_mapping_and_is_imported_by_it
     assert "Lines without a date, left out: 1." in get_page(member, url)
 
 
-def test_what_is_missing_stands_in_the_preview_and_beside_the_field(member: Client) -> None:
+def test_a_missing_value_is_shown_in_the_preview_and_at_its_field(member: Client) -> None:
     upload(member, BILL)
     values = form_values(member, BillingCurrency_at_value="")
     preview = text_of(member.post(page_url("preview/"), values))

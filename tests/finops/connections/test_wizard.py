@@ -231,7 +231,7 @@ def test_settings_that_cannot_be_are_refused_and_nothing_changes(cast: Cast) -> 
 
 
 @pytest.mark.usefixtures("bill_box")
-def test_who_may_not_write_sees_no_settings(cast: Cast) -> None:
+def test_members_without_write_access_see_no_settings(cast: Cast) -> None:
     connection = connect(cast)
     urls = [NEW, CATALOG, f"/a/acme/connections/{connection.source_id}/edit/"]
 

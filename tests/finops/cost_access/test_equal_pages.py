@@ -89,7 +89,7 @@ def test_no_page_of_a_limited_member_changes_anything(pair: Pair) -> None:
             assert answer.status_code in (403, 405), (route, answer.status_code)
 
 
-def test_what_a_reachable_page_brings_after_it_is_reachable(pair: Pair) -> None:
+def test_the_requests_of_a_reachable_page_are_reachable(pair: Pair) -> None:
     client, names = signed_in(pair.reader), {route.path: route.name for route in ROUTES}
     for route in ROUTES:
         if route.name not in reach.PAGES:

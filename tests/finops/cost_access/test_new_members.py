@@ -48,7 +48,7 @@ def limit_of(cast: Cast, email: str) -> str:
     return limit.name if limit else ""
 
 
-def test_who_signs_in_first_is_limited_and_members_of_before_are_not(cast: Cast, scim: Scim) -> None:
+def test_people_who_first_sign_in_are_limited_and_earlier_members_are_not(cast: Cast, scim: Scim) -> None:
     for email in ("ann@example.com", cast.member.email):
         person_of(provider=scim.provider, claims=Claims(email, email, True, "Ann", groups=[]))
 
@@ -68,7 +68,7 @@ def test_members_added_by_scim_are_limited_also_after_they_return(cast: Cast, sc
     assert limits == ["Core", "Core"]
 
 
-def test_whom_groups_make_an_admin_sees_all_and_is_limited_once_she_is_no_admin(
+def test_an_admin_by_group_sees_all_and_is_limited_after_losing_the_role(
     cast: Cast, scim: Scim
 ) -> None:
     add_mapping(cast, "FinOps", role=Role.ADMIN)
@@ -132,7 +132,7 @@ def test_a_returning_member_has_the_former_limit_with_or_without_one_of_the_prov
         assert not FormerMemberLimit.objects.exists()
 
 
-def test_whom_an_admin_removed_signs_in_again_with_her_limit(cast: Cast, limit: CostAccessLimit) -> None:
+def test_a_member_removed_by_an_admin_signs_in_again_with_her_limit(cast: Cast, limit: CostAccessLimit) -> None:
     provider = create_scim(cast.account).provider
     claims = Claims("ann", "ann@example.com", True, "Ann", groups=[])
     person_of(provider=provider, claims=claims)

@@ -183,7 +183,7 @@ def test_the_form_leads_back_to_pages_of_the_account_alone(bill: Account, cast: 
 
 
 @pytest.mark.parametrize("who", ["member", "viewer"])
-def test_others_see_no_limits(bill: Account, cast: Cast, who: str) -> None:
+def test_other_members_see_no_limits(bill: Account, cast: Cast, who: str) -> None:
     limit = limit_of(cast)
     client = signed_in(cast.person(who))
     for page in ("", "new/", "preview/", f"{limit.pk}/", "readers/"):

@@ -132,7 +132,7 @@ def test_a_service_that_falls_alone_is_a_change_and_not_partial() -> None:
     assert not partial_days(by_service({"Compute": {NEWEST: 0.3}}), NEWEST)
 
 
-def test_what_is_lower_for_longer_than_a_bill_takes_is_another_level() -> None:
+def test_cost_that_is_lower_for_longer_than_a_bills_delay_is_a_new_level() -> None:
     low = dict.fromkeys(days(NEWEST - timedelta(days=10), NEWEST), 0.2)
 
     assert not partial_days(by_service(dict.fromkeys(THREE, low)), NEWEST)
@@ -249,7 +249,7 @@ def test_a_restated_older_month_says_nothing_of_the_newest_days(bills: Bills) ->
     assert load_at(bills.account).coverage.complete_through == date(2026, 11, 8)
 
 
-def test_what_an_import_left_to_read_is_read_by_the_task(bills: Bills) -> None:
+def test_files_that_an_import_left_unread_are_read_by_the_task(bills: Bills) -> None:
     bills.bring("AWS", usage(three_services(LATE), BEGIN, NEWEST), on=TODAY)
     SourceCompleteness.objects.all().delete()  # as of lines that were imported before this was kept
     assert load_at(bills.account).coverage.complete_through == NEWEST

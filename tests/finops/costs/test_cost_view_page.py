@@ -53,7 +53,7 @@ def test_a_new_account_counts_what_is_billed_and_all_of_it(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("name", ["viewer", "member"])
-def test_who_is_no_admin_may_not_change_it(cast: Cast, name: str) -> None:
+def test_only_an_admin_may_change_it(cast: Cast, name: str) -> None:
     assert signed_in(cast.person(name)).post(URL, FORM).status_code == 403
 
     with account_scope(cast.account):

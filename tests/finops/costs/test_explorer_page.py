@@ -43,7 +43,7 @@ def get(cast: Cast, query: dict[str, Any], **headers: str) -> Any:
     return signed_in(cast.viewer).get(URL, query, headers=headers)
 
 
-def test_what_is_left_out_is_said_in_the_words_of_the_page(account_with_costs: Cast) -> None:
+def test_left_out_cost_is_named_as_on_the_page(account_with_costs: Cast) -> None:
     page = get(account_with_costs, {**JANUARY, "group_by": "service", "top": "2"}).content.decode()
 
     assert "list more (now 2, maximum 50)" in page

@@ -36,7 +36,7 @@ def test_fixed_lists_have_the_values_of_the_model() -> None:
     }
 
 
-def test_what_a_row_must_have_is_what_the_model_lets_not_be_null() -> None:
+def test_required_fields_of_a_row_equal_the_non_null_columns_of_the_model() -> None:
     assert not [name for name in (*spec.NEVER_NULL, *spec.EXPECTED) if COST_AND_USAGE[name]["allows_nulls"]]
 
 

@@ -75,7 +75,7 @@ def test_quantities_decide_and_are_read_the_same_way() -> None:
     )
 
 
-def test_what_no_number_decides_is_refused_with_both_readings_and_both_totals() -> None:
+def test_an_ambiguous_number_format_is_refused_with_both_readings_and_both_totals() -> None:
     message = refusal(bill("12,345", "1,000", "7"))
     assert (
         "focus.csv, row 2, BilledCost: '12,345' is 12345 with a decimal point and 12.345 with a decimal"

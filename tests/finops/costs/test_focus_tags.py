@@ -41,7 +41,7 @@ def test_values_of_every_json_type_become_text(raw: str, expected: dict[str, str
 @pytest.mark.parametrize(
     "raw", ["owner=bob", '{"a": ', "[1, 2]", '"just text"', "12", '{"a": "\\ud800"}', "[" * 9999]
 )
-def test_what_are_no_tags_leaves_the_row_without_and_is_counted(raw: str) -> None:
+def test_invalid_tags_leave_the_row_without_tags_and_are_counted(raw: str) -> None:
     read = FocusRead(as_csv({"Tags": raw}, {"Tags": '{"a": "b"}'}))
     assert read.column("tag:a") == [None, "b"]
     assert read.finding("tags_unreadable").rows == 1
@@ -90,7 +90,7 @@ def test_colons_and_objects_in_values_are_no_key_twice(raw: str) -> None:
     assert FocusRead(as_csv({"Tags": raw})).kinds == set()
 
 
-def test_of_more_than_a_thousand_keys_the_least_used_are_left_out() -> None:
+def test_the_least_used_of_more_than_a_thousand_keys_are_left_out() -> None:
     many = json.dumps({f"k{place:04d}": "x" for place in range(1_005)})
     few = json.dumps({f"k{place:04d}": "x" for place in range(5, 1_005)})
     read = FocusRead(as_csv({"Tags": many}, {"Tags": few}), actor_tag_keys=("k0000",))

@@ -106,7 +106,7 @@ def test_an_earlier_name_of_an_account_stands_for_the_account(
     ] == [("1", "Aurora", [Decimal(15)])]
 
 
-def test_what_else_is_narrowed_by_account_takes_an_earlier_name_too(
+def test_other_filters_by_account_accept_an_earlier_name_too(
     acme: Account, source: CostSource
 ) -> None:
     store_lines(acme, source, RENAMED)

@@ -102,7 +102,7 @@ def test_a_false_alarm_is_dismissed_until_another_month_is_similar(
     assert entry.detail == {"months": ["2026-09"], "amount": "465.000000000000000000", "currency": "USD"}
 
 
-def test_what_is_another_bill_is_no_overlap(cast: Cast, source: CostSource, tmp_path: Path) -> None:
+def test_another_bill_is_no_overlap(cast: Cast, source: CostSource, tmp_path: Path) -> None:
     import_lines(cast, source, tmp_path, SEPTEMBER)
     other = other_source(cast)
     for lines in (

@@ -61,7 +61,7 @@ def test_the_largest_stay_whatever_their_sign(answer: SpendAnswer) -> None:
     assert "20 groups are in the row other" in short.truncated
 
 
-def test_what_fits_stays_as_it_is(answer: SpendAnswer) -> None:
+def test_an_answer_that_fits_is_unchanged(answer: SpendAnswer) -> None:
     assert fit_to_size(answer, lambda _tried: True) is answer
 
 

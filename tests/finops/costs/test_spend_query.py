@@ -72,7 +72,7 @@ def test_the_url_of_a_plain_question_is_empty() -> None:
     assert SpendQuery.from_params({}) == SpendQuery()
 
 
-def test_what_a_form_leaves_empty_is_left_out() -> None:
+def test_empty_fields_of_a_form_are_left_out() -> None:
     params = {
         "period": [""],
         "group_by": ["", "service"],

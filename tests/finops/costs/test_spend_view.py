@@ -95,7 +95,7 @@ def test_credits_and_refunds_read_plainly_with_any_sign(
     assert query_spend(acme, MARCH).summary.startswith(f"'Acme' spent {words} from")
 
 
-def test_what_is_left_out_is_listed_and_adds_up_to_the_whole(bill: Account) -> None:
+def test_left_out_cost_is_listed_and_adds_up_to_the_total(bill: Account) -> None:
     answer = query_spend(bill, SpendQuery(period="month_to_date", charge_categories=["usage", "Purchase"]))
 
     (total,) = answer.totals

@@ -156,7 +156,7 @@ def test_filters_charge_categories_and_other_currencies_keep_to_themselves(payer
     assert [dollars.amount, dollars.left_out_amount, dollars.whole_amount] == [10, 100, 110]
 
 
-def test_where_no_charge_is_long_it_is_said_and_splits_are_refused(payer: Account) -> None:
+def test_without_long_charges_the_answer_says_so_and_splits_are_refused(payer: Account) -> None:
     only_usage = [Filter(dimension="service", values=["EC2"])]
 
     assert any(

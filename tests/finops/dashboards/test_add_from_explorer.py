@@ -31,7 +31,7 @@ def test_days_filters_and_first_group_of_a_question_are_the_widgets(cast: Cast) 
     }
 
 
-def test_what_a_widget_cannot_have_is_said_before(cast: Cast) -> None:
+def test_options_that_a_widget_cannot_have_are_named_before(cast: Cast) -> None:
     create_dashboard(account=cast.account, actor=ACTOR, name="Review")
     member = signed_in(cast.member)
 

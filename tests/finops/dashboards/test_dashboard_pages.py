@@ -262,7 +262,7 @@ def test_each_change_of_a_board_can_be_undone_the_last_first(acme: Account, memb
     assert "There is no change to undo." in member.post(f"{url}undo/", follow=True).content.decode()
 
 
-def test_what_somebody_changed_since_is_not_undone(acme: Account, cast: Cast, member: Client) -> None:
+def test_a_later_change_of_another_person_is_not_undone(acme: Account, cast: Cast, member: Client) -> None:
     dashboard = create_board(acme, "Weekly", widget("total", title="This month"))
     url, pk = f"{URL}{dashboard.pk}/", dashboard.widgets.get().pk
     member.post(f"{URL}widgets/{pk}/duplicate/")

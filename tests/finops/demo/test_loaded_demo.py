@@ -222,7 +222,7 @@ def test_a_usage_key_that_ended_or_was_lost_is_made_again(demo: Path) -> None:
     assert UsageKey.objects.unscoped().filter(revoked_at=None).count() == 1
 
 
-def test_what_somebody_chose_as_customer_key_stays(demo: Path) -> None:
+def test_a_chosen_customer_key_is_kept(demo: Path) -> None:
     CustomerKey.objects.unscoped().update(dimension="account")
     CustomerAlias.objects.unscoped().all().delete()
     load()
@@ -392,7 +392,7 @@ def test_the_columns_of_files_are_those_recorded(demo_to_read: Path) -> None:
     recordings.compare_text("interface/segments.txt", segments_text(demo_to_read / "lake"))
 
 
-def test_what_rows_hold_as_json_is_as_recorded(demo_to_read: Path) -> None:
+def test_json_columns_are_as_recorded(demo_to_read: Path) -> None:
     recordings.compare_json("interface/json_columns.json", json_columns())
 
 

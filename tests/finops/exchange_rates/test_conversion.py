@@ -116,7 +116,7 @@ def exact(parts: Any) -> Decimal:
         return sum(parts, Decimal(0))
 
 
-def test_nothing_is_converted_unless_somebody_chose_it(acme: Account) -> None:
+def test_amounts_are_converted_only_on_request(acme: Account) -> None:
     add_source(acme, [cost(START, 10), cost(START, 10, currency="EUR")])
     enter(acme, START, "EUR", "USD", "1.1")
     assert totals(spend(acme, "")) == {"USD": 10, "EUR": 10}

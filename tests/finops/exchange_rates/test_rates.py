@@ -38,7 +38,7 @@ def test_no_rate_is_taken_from_a_later_day() -> None:
     assert rates_on([rate(MONDAY, "EUR", "USD", "1.1")], "USD", FRIDAY) == {}
 
 
-def test_of_a_day_entered_wins_over_uploaded_bill_and_ecb() -> None:
+def test_the_entered_rate_of_a_day_precedes_uploads_bills_and_ecb() -> None:
     sources = ["ecb", "bill", "uploaded", "entered"]
     rows = [rate(DAY, "EUR", "USD", f"1.{place + 1}", source) for place, source in enumerate(sources)]
     for place in reversed(range(4)):

@@ -83,7 +83,7 @@ def import_elsewhere(cast: Cast, archive: zipfile.ZipFile, folder: Path) -> None
         )
 
 
-def test_what_an_import_reads_of_an_export_is_the_same_cost(
+def test_an_imported_export_has_the_same_cost(
     cast: Cast, source: CostSource, operator_client: Client, tmp_path: Path
 ) -> None:
     import_bill(cast, source, write_bill(tmp_path, BILL))

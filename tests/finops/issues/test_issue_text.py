@@ -158,7 +158,7 @@ def test_amounts_have_their_currency_and_evidence_is_bounded(acme: Any) -> None:
     assert "Resource" not in facts
 
 
-def test_what_is_unknown_is_said_and_waste_is_no_saving(acme: Any) -> None:
+def test_unknown_values_are_named_and_waste_is_no_saving(acme: Any) -> None:
     unknown = recommendation(monthly_saving=None, saving_reason="Bills do not show it.")
     waste = recommendation(rule="unused_commitment", monthly_saving=None, monthly_waste=Decimal(5))
 

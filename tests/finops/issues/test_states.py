@@ -189,7 +189,7 @@ def test_not_planned_dismisses_with_the_issue_as_reason_and_reopening_undoes_it(
     ]
 
 
-def test_what_a_person_said_stays(acme: Account, issue: SavingIssue, fake: FakeTracker) -> None:
+def test_the_review_of_a_person_is_kept(acme: Account, issue: SavingIssue, fake: FakeTracker) -> None:
     candidate = recommendation(acme, issue.saving_key)[0]
     assert candidate is not None
     savings.dismiss(account=acme, actor=ACTOR, candidate=candidate, reason="A person's words")

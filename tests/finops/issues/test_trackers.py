@@ -181,7 +181,7 @@ def test_each_kind_of_github_has_its_api(settings: Settings) -> None:
         ("linear", {"team_key": "E N"}, "team_key"),
     ],
 )
-def test_what_is_malformed_is_said_at_its_field(
+def test_a_malformed_value_has_its_error_at_its_field(
     acme: Account, kind: str, config: dict[str, object], field: str
 ) -> None:
     with public_names(), pytest.raises(UserError) as error:

@@ -252,7 +252,7 @@ def test_relative_times_and_durations() -> None:
     amount=st.decimals(min_value=-(10**15), max_value=10**15, places=9, allow_nan=False),
     locale=st.sampled_from(sorted(LOCALES)),
 )
-def test_what_is_written_reads_back_as_the_rounded_amount(amount: Decimal, locale: str) -> None:
+def test_a_written_amount_is_read_as_the_rounded_amount(amount: Decimal, locale: str) -> None:
     with reader_formats(locale):
         own, affixes = numbers.symbols(locale), numbers.currency_affixes("EUR", locale)
         text = numbers.money(amount, "EUR")

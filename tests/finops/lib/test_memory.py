@@ -62,7 +62,7 @@ def memory_growth(by: str, until: int = MOST_KEPT_MB) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("by", ["worker", "program"])
-def test_what_a_waiting_thread_freed_goes_back_to_the_machine(by: str) -> None:
+def test_memory_freed_by_a_waiting_thread_returns_to_the_machine(by: str) -> None:
     grown, most = memory_growth(by)
 
     assert most >= ARROW_MB

@@ -49,13 +49,13 @@ def test_processes_that_ask_at_the_same_time_get_the_same_secrets(tmp_path: Path
     assert "" not in answers
 
 
-def test_nobody_else_can_read_them(tmp_path: Path) -> None:
+def test_other_users_cannot_read_them(tmp_path: Path) -> None:
     development_secret("SECRET_KEY", tmp_path / "var")
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "var").iterdir()}
     assert modes == {"secrets.json": 0o600, "secrets.lock": 0o600}
 
 
-def test_others_cannot_list_the_folder(tmp_path: Path) -> None:
+def test_other_users_cannot_list_the_folder(tmp_path: Path) -> None:
     make_private_dir(tmp_path / "var")
     assert (tmp_path / "var").stat().st_mode & 0o066 == 0
 

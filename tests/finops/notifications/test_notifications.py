@@ -54,7 +54,7 @@ def unread(client: Client) -> str:
     return bell.group(1) or ""
 
 
-def test_what_is_for_admins_is_not_shown_counted_or_opened_for_others(cast: Cast) -> None:
+def test_notifications_for_admins_are_not_shown_counted_or_opened_for_others(cast: Cast) -> None:
     notify(
         account=cast.account,
         kind=Notification.Kind.ALERT,
@@ -138,7 +138,7 @@ def test_a_stranger_reads_and_marks_nothing(cast: Cast) -> None:
     assert signed_in(cast.viewer).get(READ_ALL).status_code == 405
 
 
-def test_what_happened_before_somebody_came_is_not_shown(cast: Cast) -> None:
+def test_events_before_a_membership_are_not_shown(cast: Cast) -> None:
     add_notification(cast.account)
     Membership.objects.filter(user=cast.viewer).update(created_at=clock.now() + timedelta(seconds=1))
 

@@ -71,7 +71,7 @@ def test_an_operator_who_looks_sees_no_button_and_does_nothing(cast: Cast, staff
     assert authenticate_mcp_key(plaintext) is not None
 
 
-def test_who_is_no_operator_finds_no_action(cast: Cast) -> None:
+def test_only_an_operator_finds_actions(cast: Cast) -> None:
     key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
     url, client = action_url(MCPKey, key.pk, "revoke"), reauthenticated(signed_in(cast.owner), cast.owner)
 

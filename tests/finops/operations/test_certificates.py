@@ -103,7 +103,7 @@ def test_that_of_postgresql_is_read_after_its_own_greeting(tmp_path: Path) -> No
         assert certificate_of(server) == CertificateStatus(server, None, "The server has no TLS")
 
 
-def test_one_of_an_authority_that_the_settings_name_is_trusted(
+def test_a_certificate_of_an_authority_in_the_settings_is_trusted(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = {

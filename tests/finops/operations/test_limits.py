@@ -48,7 +48,7 @@ def test_an_operator_sets_limits_and_removes_them_and_the_account_sees_it(cast: 
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "x", "100001", "1.5"])
-def test_what_is_out_of_range_stands_in_the_form_and_changes_nothing(
+def test_a_value_out_of_range_is_shown_in_the_form_and_changes_nothing(
     cast: Cast, operator_client: Client, value: str
 ) -> None:
     answer = operator_client.post(url_of(cast.account), {"MCP_RATE_LIMIT_PER_MINUTE": value})

@@ -55,7 +55,7 @@ def test_a_group_lists_its_models(operator: Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "groups/usage/", "accounts/user/", "nothing/such/"])
-def test_who_is_no_operator_finds_nothing(cast: Cast, path: str) -> None:
+def test_pages_of_operators_are_404_for_everybody_else(cast: Cast, path: str) -> None:
     assert signed_in(cast.owner).get(f"/admin/{path}").status_code == 404
     assert signed_in(cast.owner).post(f"/admin/{path}").status_code == 404
 

@@ -94,7 +94,7 @@ def test_no_task_runs_and_no_sync_is_queued(cast: Cast) -> None:
         assert CostSync.objects.get(pk=sync_pk).status == "queued"
 
 
-def test_what_runs_all_the_same_are_tasks_of_an_account() -> None:
+def test_tasks_that_run_despite_suspension_are_tasks_of_an_account() -> None:
     assert set(OF_AN_ACCOUNT) >= RUNS_WHILE_SUSPENDED
 
 

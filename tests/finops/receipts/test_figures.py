@@ -28,7 +28,7 @@ def test_figures_that_differ_are_named_by_their_group_and_currency() -> None:
     ]
 
 
-def test_what_is_there_on_one_side_alone_is_null_on_the_other() -> None:
+def test_a_group_of_one_side_is_null_on_the_other() -> None:
     assert changes(figures("1"), figures("2", label="S3")) == [
         FigureChange(figure="rows S3 amount", then=None, now=Decimal(2), currency="USD"),
         FigureChange(figure="rows EC2 amount", then=Decimal(1), now=None, currency="USD"),

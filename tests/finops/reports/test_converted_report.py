@@ -138,7 +138,7 @@ def test_csv_has_anomalies_with_what_was_billed_and_how_many_there_are(cast: Cas
     assert int(total["value"]) == of_march.count() > 1
 
 
-def test_nothing_is_added_where_nothing_is_converted(cast: Cast, account_with_report: Account) -> None:
+def test_without_conversion_no_columns_are_added(cast: Cast, account_with_report: Account) -> None:
     rows = csv_rows(signed_in(cast.viewer).get(PAGE, {"month": "2026-02", "format": "csv"}))
 
     assert {row["original amounts"] for row in rows} == {""}

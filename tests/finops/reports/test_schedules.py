@@ -39,7 +39,7 @@ FORM = {"team": "", "hour": 0, "time_zone": "UTC", "format": "email"}
         ({}, "channel: 'Finance' already gets this report."),
     ],
 )
-def test_what_a_schedule_may_not_be(channel: AlertChannel, fields: dict[str, Any], problem: str) -> None:
+def test_an_invalid_schedule_is_refused(channel: AlertChannel, fields: dict[str, Any], problem: str) -> None:
     create_schedule(channel)
 
     with pytest.raises(UserError) as refusal:
@@ -183,7 +183,7 @@ def test_a_bad_form_keeps_what_was_typed(cast: Cast, channel: AlertChannel) -> N
     assert 'value="40"' in answer.content.decode()
 
 
-def test_who_deletes_the_channel_or_the_team_reads_of_the_schedule(channel: AlertChannel) -> None:
+def test_the_deletion_of_a_channel_or_team_names_the_schedule(channel: AlertChannel) -> None:
     team = Team.objects.get()
     create_schedule(channel, team_id=team.pk)
 

@@ -202,7 +202,7 @@ def test_a_report_goes_out_at_its_hour(channel: AlertChannel) -> None:
     assert len(send_due(utc(2026, 4, 5, 6))) == 1
 
 
-def test_what_is_edited_while_a_report_is_made_is_made_again(channel: AlertChannel) -> None:
+def test_a_schedule_edited_during_its_report_is_run_again(channel: AlertChannel) -> None:
     """The recipients of one team never get the figures of another."""
     schedule = create_schedule(channel)
     with at(APRIL_5):

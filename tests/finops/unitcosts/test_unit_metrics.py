@@ -122,7 +122,7 @@ def test_a_scale_multiplies_before_it_divides(saas_account: Account) -> None:
     assert "360.00 USD for 3,000" in answer.summary
 
 
-def test_what_is_given_beside_the_name_wins_and_the_answer_says_so(cast: Cast, saas_account: Account) -> None:
+def test_arguments_override_those_of_the_saved_metric_and_the_answer_says_so(cast: Cast, saas_account: Account) -> None:
     save(cast, saas_account, filters=[EC2], per=1_000)
 
     as_saved = unit_cost_in_march(saas_account, unit_metric="Cost per request")
@@ -237,7 +237,7 @@ def test_a_metric_is_made_changed_and_deleted_and_the_log_says_so(cast: Cast, sa
     ],
     ids=["misspelt metric", "no metric", "misspelt dimension", "no values", "misspelt category"],
 )
-def test_what_a_query_would_refuse_is_not_saved(
+def test_an_invalid_query_is_not_saved(
     cast: Cast, saas_account: Account, params: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UserError, match=message):

@@ -98,7 +98,7 @@ class AdmissionConsole:
                 thread.join()
 
 
-def test_what_holds_all_places_of_one_kind_leaves_the_others_and_health_theirs() -> None:
+def test_requests_that_fill_all_slots_of_one_kind_leave_the_others_and_health_theirs() -> None:
     console = AdmissionConsole()
     with console.holding("/held", 2):
         assert console.ask("/page") == ("503", [b"busy"])

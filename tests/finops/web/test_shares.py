@@ -26,7 +26,7 @@ def give_up_count(each: ConnectionShares) -> int:
     return sum(each.give_up() for _ in range(100))
 
 
-def test_who_has_all_gives_up_what_is_above_its_share(
+def test_a_process_with_all_connections_gives_up_those_above_its_share(
     pair: tuple[ConnectionShares, ConnectionShares],
 ) -> None:
     first, second = pair

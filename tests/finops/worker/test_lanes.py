@@ -84,7 +84,7 @@ def test_tenants_take_turns_each_in_its_own_order(one_thread: BlockingWork) -> N
     assert one_thread.wait_for_starts(6) == ["a0", "b0", "c0", "a1", "b1", "a2"]
 
 
-def test_what_waits_already_is_not_added_and_what_runs_may_be(one_thread: BlockingWork) -> None:
+def test_a_waiting_task_is_not_queued_again_and_a_running_one_may_be(one_thread: BlockingWork) -> None:
     assert one_thread.add("a", "first")
     one_thread.wait_for_starts(1)
     # It runs: what came since is for another run.

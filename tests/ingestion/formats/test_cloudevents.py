@@ -240,7 +240,7 @@ def test_an_event_of_litellm_counts_its_tokens_and_cost(push_client: PushClient)
 
 
 @pytest.mark.parametrize("path", [PATH, OPENMETER_PATH])
-def test_what_is_refused_whole(push_client: PushClient, path: str, cast: Cast) -> None:
+def test_requests_that_are_refused_entirely(push_client: PushClient, path: str, cast: Cast) -> None:
     def status(body: Any, **given: Any) -> int:
         answer = post(push_client, body, path, **given)
         kind = "application/problem+json" if path == OPENMETER_PATH else "application/json"

@@ -154,7 +154,7 @@ def test_a_point_that_comes_again_with_another_value_is_rejected(push_client: Pu
     assert [row.quantity for row in inbox()] == [1]
 
 
-def test_what_does_not_add_up_is_rejected_with_the_setting_that_helps(push_client: PushClient) -> None:
+def test_metrics_that_do_not_add_up_are_rejected_with_the_setting_that_helps(push_client: PushClient) -> None:
     histogram = {"name": "h", "histogram": {"dataPoints": [{"count": "3", "explicitBounds": [1, 2]}] * 2}}
     summary = {"name": "s", "summary": {"dataPoints": [{"count": "3"}]}}
     growing = delta(point(), name="total", aggregationTemporality=2)
@@ -224,7 +224,7 @@ def test_an_attribute_that_is_too_long_is_refused_in_its_form(push_client: PushC
 
 
 @pytest.mark.parametrize("kind", [JSON, PROTOBUF])
-def test_what_is_refused_whole_is_a_status_in_the_format_of_the_request(
+def test_an_entirely_refused_request_gets_a_status_in_its_format(
     push_client: PushClient, cast: Cast, kind: str
 ) -> None:
     def refuse(body: Any, **headers: str) -> tuple[int, int]:

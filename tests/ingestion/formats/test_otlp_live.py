@@ -100,7 +100,7 @@ def test_the_gauge_of_the_sdk_counts_by_its_last_value(live_server_process: Live
     )
 
 
-def test_what_the_sdk_sends_without_the_setting_is_refused_with_its_name(
+def test_a_push_of_the_sdk_without_the_setting_is_refused_with_its_name(
     live_server_process: LiveServer, key: str
 ) -> None:
     """The exporter takes a partial success for one, as the specification has it: nothing is sent again."""

@@ -100,7 +100,7 @@ def test_a_budget_is_in_whole_currency_units(acme: Account, writer: McpClient) -
     assert created["budget"]["amount"] == 1500.5
 
 
-def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Account, writer: McpClient) -> None:
+def test_an_existing_object_is_named_with_the_page_that_changes_it(acme: Account, writer: McpClient) -> None:
     page = "http://127.0.0.1:8000/a/acme"
     budget = writer.ask("create_budget", name="Core", amount=100, currency="USD")["budget"]["id"]
     board = writer.ask("create_dashboard", name="Weekly")["dashboard"]["id"]

@@ -62,7 +62,7 @@ def spent_on(mcp_client: McpClient, dimension: str, *values: str, **more: Any) -
         ("tag:customer", "Halden Freight"),
     ],
 )
-def test_what_a_customer_costs_is_asked_by_name_and_says_what_splits_would_add(
+def test_the_cost_of_a_customer_is_queried_by_name_and_names_the_effect_of_splits(
     writer: McpClient, dimension: str, name: str
 ) -> None:
     answer = spent_on(writer, dimension, name)

@@ -234,7 +234,7 @@ def test_a_limited_reader_gets_no_events_from_the_limit_on(
     assert AlertDelivery.objects.order_by("pk")[0].attempts[-1]["answer"].startswith("Cost access")
 
 
-def test_what_is_sent_stands_among_the_deliveries(
+def test_a_sent_report_is_in_the_list_of_deliveries(
     acme: Account, cast: Cast, mcp_client: McpClient, callback: Callback, spend: CostSource
 ) -> None:
     subscribe(mcp_client, "budget.threshold_reached", callback)

@@ -78,7 +78,7 @@ def test_a_hundred_of_many_are_suggested_and_the_rest_counted(mcp_client: McpCli
 
 
 @requirement("completion:complete")
-def test_what_takes_too_long_is_not_suggested_and_no_error(
+def test_a_suggestion_that_takes_too_long_is_omitted_without_an_error(
     mcp_client: McpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(known_arguments, "COMPLETION_SECONDS", -1.0)

@@ -70,7 +70,7 @@ def test_the_week_is_the_one_before_and_the_month_the_current_one(
 
 
 @requirement("prompts:get")
-def test_where_the_data_ended_long_ago_the_last_days_with_data_are_meant(mcp_client: McpClient) -> None:
+def test_for_old_data_the_period_is_the_last_days_with_data(mcp_client: McpClient) -> None:
     with clock.frozen(datetime(2026, 7, 1, tzinfo=UTC)):
         digest, drivers = text_of(mcp_client, "weekly_cost_digest"), text_of(mcp_client, "top_cost_drivers")
 
@@ -90,7 +90,7 @@ def test_an_account_without_data_gets_every_prompt_and_its_calls_answer(empty: M
 
 
 @requirement("prompts:get")
-def test_what_was_chosen_narrows_the_calls(mcp_client: McpClient) -> None:
+def test_a_chosen_argument_filters_the_calls(mcp_client: McpClient) -> None:
     digest = text_of(
         mcp_client,
         "weekly_cost_digest",

@@ -78,7 +78,7 @@ def test_an_admin_sets_how_long_receipts_and_their_bills_stay(cast: Cast, answer
         ("x", "0", "Enter a whole number of days."),
     ],
 )
-def test_what_is_out_of_bounds_is_refused_beside_its_field(
+def test_a_value_out_of_bounds_is_refused_at_its_field(
     cast: Cast, days: str, bill_days: str, problem: str
 ) -> None:
     response = signed_in(cast.admin).post(f"{PAGE}retention/", {"days": days, "bill_days": bill_days})

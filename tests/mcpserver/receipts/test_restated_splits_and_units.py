@@ -39,7 +39,7 @@ def figure(verified: dict[str, Any], name: str) -> list[tuple[Any, Any]]:
     return [(each["then"], each["now"]) for each in verified["figures"] if name in each["figure"]]
 
 
-def test_what_a_split_shared_out_then_is_proven_and_what_it_would_now_stands_beside(
+def test_a_receipt_proves_the_former_split_and_shows_the_current_one(
     cast: Cast, mcp_client: McpClient, bills: Bills
 ) -> None:
     draft = SplitDraft("Platform", "service", "Shared", "fixed", [("Compute", "100")])

@@ -186,7 +186,7 @@ def test_bills_that_a_receipt_names_stay_as_long_as_the_account_wants(
         assert verify(mcp_client, first_answer)["outcome"] == "unproven"
 
 
-def test_nothing_stays_of_a_deleted_source(
+def test_a_deleted_source_leaves_no_rows(
     cast: Cast, mcp_client: McpClient, bills: Bills, first_answer: dict[str, Any]
 ) -> None:
     set_receipt_retention(account=cast.account, actor=cast.actor, days=90, bill_days=30)

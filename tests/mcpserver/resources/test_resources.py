@@ -167,7 +167,7 @@ def test_each_read_is_in_the_activity_log_under_the_name_of_its_resource(mcp_cli
 
 
 @each_revision
-def test_nothing_is_offered_that_needs_a_stream(mcp_client: McpClient, revision: str) -> None:
+def test_capabilities_that_need_a_stream_are_not_offered(mcp_client: McpClient, revision: str) -> None:
     if revision == schemas.MODERN:
         capabilities = mcp_client.result("server/discover")["capabilities"]
     else:

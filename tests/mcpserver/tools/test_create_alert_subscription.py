@@ -87,7 +87,7 @@ def test_a_channel_is_subscribed_and_answered_as_the_list_shows_it(
     assert signed_in(cast.viewer).get(path).status_code == 200
 
 
-def test_what_was_done_besides_is_said(cast: Cast, writer: McpClient) -> None:
+def test_additional_changes_are_reported(cast: Cast, writer: McpClient) -> None:
     with account_scope(cast.account):
         Team.objects.create(name="Core")
 
@@ -149,7 +149,7 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: McpClient) -> None:
     ],
     ids=str,
 )
-def test_what_makes_no_subscription_is_refused_and_says_what_to_mend(
+def test_an_invalid_subscription_is_refused_with_a_correction(
     cast: Cast, writer: McpClient, caplog: pytest.LogCaptureFixture, options: dict[str, Any], message: str
 ) -> None:
     with account_scope(cast.account):

@@ -139,7 +139,7 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: McpClient) -> Non
     ],
     ids=str,
 )
-def test_what_makes_no_budget_is_refused_and_says_what_to_mend(
+def test_an_invalid_budget_is_refused_with_a_correction(
     cast: Cast, writer: McpClient, caplog: pytest.LogCaptureFixture, change: dict[str, Any], expected_message: str
 ) -> None:
     with account_scope(cast.account):
@@ -158,7 +158,7 @@ def test_what_makes_no_budget_is_refused_and_says_what_to_mend(
 
 
 @pytest.mark.parametrize("value", ['"\\ud800"', '"a\\udfffb"', "NaN", "1e400", "-Infinity"])
-def test_what_json_cannot_hold_is_refused_before_any_tool(
+def test_invalid_json_values_are_refused_before_any_tool(
     cast: Cast, writer: McpClient, caplog: pytest.LogCaptureFixture, value: str
 ) -> None:
     arguments = '{"name": VALUE, "amount": VALUE, "currency": "USD"}'.replace("VALUE", value)

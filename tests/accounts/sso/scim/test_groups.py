@@ -158,7 +158,7 @@ def test_a_name_that_exists_is_a_conflict(cast: Cast, scim: Scim) -> None:
     )
 
 
-def test_what_a_provider_does_is_in_the_audit_log(cast: Cast, scim: Scim) -> None:
+def test_changes_by_a_provider_are_in_the_audit_log(cast: Cast, scim: Scim) -> None:
     ann = scim.create_user("ann")
     group = scim.create_group("FinOps", ann["id"])
     scim.ask("DELETE", f"Groups/{group['id']}")

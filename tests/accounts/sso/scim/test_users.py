@@ -130,7 +130,7 @@ def test_a_user_comes_back_with_the_default_role(cast: Cast, scim: Scim) -> None
     assert Membership.objects.get(account=cast.account, user=cast.admin).role == Role.MEMBER
 
 
-def test_who_belongs_elsewhere_too_stays_there(cast: Cast, scim: Scim) -> None:
+def test_a_member_of_other_accounts_stays_there(cast: Cast, scim: Scim) -> None:
     user, client = scim.create_user("both"), signed_in(cast.both)
 
     answer = scim.ask("DELETE", f"Users/{user['id']}")
@@ -253,7 +253,7 @@ def test_an_address_of_another_person_is_a_conflict(cast: Cast, scim: Scim) -> N
     assert User.objects.filter(email="ann@example.com").exists()
 
 
-def test_who_signed_up_with_the_address_without_showing_it_is_hers_starts_clean(
+def test_a_sign_up_without_a_verified_address_is_reset_by_its_owner(
     cast: Cast, scim: Scim
 ) -> None:
     squatter = User.objects.create_user("ann@example.com", "a long enough secret", name="Squatter")

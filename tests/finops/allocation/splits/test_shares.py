@@ -67,7 +67,7 @@ def test_a_credit_is_shared_out_as_the_cost_that_it_takes_back(amount: int, weig
     assert allocate(-amount, weights) == [-part for part in allocate(amount, weights)]
 
 
-def test_who_weighs_nothing_gets_nothing_not_even_the_remainder() -> None:  # pragma: allowlist secret
+def test_a_target_without_weight_gets_nothing_not_even_the_remainder() -> None:  # pragma: allowlist secret
     weights = [Decimal(1), Decimal(2), Decimal(0), Decimal(-1)]
 
     parts = allocate_decimal(Decimal("0.01"), weights)

@@ -56,7 +56,7 @@ def test_a_split_is_kept_as_it_was_said(payer: Account, cast: Cast) -> None:
     assert (entry.target, entry.detail["targets"]) == ("Cluster", split.targets)
 
 
-def test_what_another_method_needs_is_left_out(payer: Account, cast: Cast) -> None:
+def test_fields_of_other_methods_are_left_out(payer: Account, cast: Cast) -> None:
     even = create_cluster_split(
         cast, every_customer=True, usage_metric="requests", targets=[("web", "40"), ("api", "1")]
     )
@@ -135,7 +135,7 @@ def test_a_deleted_split_is_gone_once(payer: Account, cast: Cast) -> None:
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else None,
 )
-def test_what_would_not_add_up_is_refused_with_the_reason(
+def test_a_metric_that_does_not_add_up_is_refused_with_the_reason(
     payer: Account, cast: Cast, changes: dict[str, Any], reason: str
 ) -> None:
     assert reason in refusal_of(cast, **changes)

@@ -110,7 +110,7 @@ def test_a_status_that_changes_changes_its_event_in_place(cast: Cast, github: Gi
     assert metered_count(cast) == 5
 
 
-def test_what_github_has_no_more_is_removed_and_leaves_the_meter(cast: Cast, github: GitHubHost) -> None:
+def test_events_deleted_at_github_are_removed_and_stay_in_the_meter(cast: Cast, github: GitHubHost) -> None:
     connection = connect(cast)
     sync(cast, connection)
     github.releases = [each for each in github.releases if each["id"] != 2]

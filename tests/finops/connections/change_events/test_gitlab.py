@@ -136,7 +136,7 @@ def test_a_status_changes_in_place_and_a_deployment_that_is_gone_is_removed(
     assert metered_count(cast) == 3
 
 
-def test_what_has_not_changed_is_not_sent_again(cast: Cast, gitlab: GitLabHost) -> None:
+def test_unchanged_lines_are_not_sent_again(cast: Cast, gitlab: GitLabHost) -> None:
     connection = connect(cast, gitlab)
     sync(cast, connection)
     before = len(gitlab.charged)

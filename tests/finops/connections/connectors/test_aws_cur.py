@@ -202,7 +202,7 @@ def test_a_manifest_that_leaves_the_prefix_is_refused(
         fetch_bytes(replace(config, prefix="bills"), AUGUST, tmp_path)
 
 
-def test_what_cannot_be_read_is_found_by_the_check(config: AwsBucketConfig, s3: S3TestBucket) -> None:
+def test_the_check_finds_unreadable_files(config: AwsBucketConfig, s3: S3TestBucket) -> None:
     put_report(s3, "20180801-20180901", "aaaa", {"cur-1.zip": b"PK"}, compression="ZIP")
 
     failed = CONNECTOR.check(config)[-1]

@@ -71,7 +71,7 @@ def connection(cast: Cast, config: AwsBucketConfig) -> Iterator[CostConnection]:
 
 @pytest.mark.parametrize(("write", "ending"), [(as_csv_gz, "csv.gz"), (as_parquet, "snappy.parquet")])
 @pytest.mark.parametrize("partition", ["BILLING_PERIOD=", "billing_period="])
-def test_what_arrives_equals_the_raw_files_by_service_account_month_and_currency(
+def test_imported_cost_equals_the_raw_files_by_service_account_month_and_currency(
     cast: Cast, connection: CostConnection, s3: S3TestBucket,
     write: Any, ending: str, partition: str,
 ) -> None:  # fmt: skip
@@ -143,7 +143,7 @@ def test_a_fingerprint_changes_with_the_manifest_and_with_the_files_and_else_nev
     assert len({first, second, third}) == 3
 
 
-def test_of_an_export_that_creates_new_files_only_the_newest_execution_counts(
+def test_only_the_newest_execution_of_an_export_with_new_files_counts(
     cast: Cast, connection: CostConnection, config: AwsBucketConfig, export: DataExport
 ) -> None:
     first, second = focus_rows()[:50], of_month(focus_rows()[:40], "2026-05", "2")

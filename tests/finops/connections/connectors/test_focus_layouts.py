@@ -132,7 +132,7 @@ def test_litellm_in_google_cloud_storage_every_day(cast: Cast, gcs: GcsTestBucke
     check_litellm(cast, connect_gcs(cast, gcs, "date={yyyymm}-??/*.parquet"))
 
 
-def test_of_tencents_files_the_months_count_and_the_days_that_repeat_them_do_not(
+def test_tencents_monthly_files_count_and_daily_files_that_repeat_them_do_not(
     cast: Cast, s3: S3TestBucket
 ) -> None:
     for day, costs in ((2, ["1"]), (3, ["1", "2"]), (31, ["1", "2", "4"])):
@@ -155,7 +155,7 @@ def put_ovh(s3: S3TestBucket, path: str, *costs: str) -> None:
     s3.put(f"focus/{path}/focus.csv", month_rows("-".join(path.split("/")[1:3]), *costs))
 
 
-def test_of_ovhclouds_daily_files_the_newest_of_each_account_counts(cast: Cast, s3: S3TestBucket) -> None:
+def test_the_newest_of_ovhclouds_daily_files_of_each_account_counts(cast: Cast, s3: S3TestBucket) -> None:
     put_ovh(s3, "ab123-ovh/2026/05/14", "1")
     put_ovh(s3, "ab123-ovh/2026/05/15", "1", "2")
     put_ovh(s3, "cd456-ovh/2026/05/14", "100")
@@ -172,7 +172,7 @@ def test_of_ovhclouds_daily_files_the_newest_of_each_account_counts(cast: Cast, 
         assert total(cast.account) == Decimal("110.5")
 
 
-def test_of_ovhclouds_hourly_files_the_newest_hour_counts(cast: Cast, s3: S3TestBucket) -> None:
+def test_the_newest_hour_of_ovhclouds_hourly_files_counts(cast: Cast, s3: S3TestBucket) -> None:
     put_ovh(s3, "ab123-ovh/2026/05/14/23", "1")
     put_ovh(s3, "ab123-ovh/2026/05/15/09", "1", "2")
     put_ovh(s3, "ab123-ovh/2026/05/15/10", "1", "2", "4")

@@ -125,7 +125,7 @@ class Listing(StorageBucket):
         return str(info)
 
 
-def test_of_a_million_keys_no_more_are_listed_than_a_listing_may_have() -> None:
+def test_a_bucket_of_a_million_keys_is_listed_up_to_the_limit() -> None:
     bucket = Listing("exports/{}".format)
 
     with pytest.raises(SourceError, match=r"more than 200,000 objects.*Enter a longer prefix"):

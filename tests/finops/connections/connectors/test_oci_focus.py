@@ -177,7 +177,7 @@ def test_lines_of_the_month_before_in_the_first_files_count_to_that_month(
     assert months == {"2026-05": Decimal(3), "2026-06": Decimal(4)}
 
 
-def test_of_oracles_own_reports_the_month_is_that_of_the_object(oracle: OracleBucket, tmp_path: Path) -> None:
+def test_the_month_of_oracles_own_reports_is_that_of_the_object(oracle: OracleBucket, tmp_path: Path) -> None:
     oracle.put("reports/cost-csv/0001.csv.gz", b"one", "2026-05-02T03:04:05.678Z")
     oracle.put("reports/cost-csv/0002.csv.gz", b"two", "2026-06-02T03:04:05.678Z")
     oracle.put("reports/usage-csv/0003.csv.gz", b"three")

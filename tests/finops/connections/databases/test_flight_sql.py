@@ -175,7 +175,7 @@ def test_a_message_beyond_the_limit_is_not_read(
         connector.fetch(config, may, Fetch(tmp_path))
 
 
-def test_what_a_connector_raises_is_for_people(server: FlightServer) -> None:
+def test_errors_of_a_connector_are_written_for_people(server: FlightServer) -> None:
     connector = connector_of("flight_sql")
     with pytest.raises(AccessError):
         connector.months(CONFIG(**values(server, secret="wrong and long")))

@@ -272,7 +272,7 @@ def test_a_server_without_tls_gets_no_password(
     assert "TLS" in failed[0].fix
 
 
-def test_what_a_connector_raises_is_for_people(shop_database: ShopDatabase) -> None:
+def test_errors_of_a_connector_are_written_for_people(shop_database: ShopDatabase) -> None:
     connector = connector_of("postgresql")
     config = connector.Config(**shop_database.values(password="wrong and long"))
     with pytest.raises(AccessError):

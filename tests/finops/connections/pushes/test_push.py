@@ -308,7 +308,7 @@ def test_an_account_has_a_rate(cost_client: CostPushClient, settings: Any) -> No
     assert int(answers[2].headers["Retry-After"]) > 0
 
 
-def test_who_pushed_is_in_the_audit_log(cast: Cast, cost_client: CostPushClient) -> None:
+def test_the_pusher_is_in_the_audit_log(cast: Cast, cost_client: CostPushClient) -> None:
     status = cost_client.push_month({"rows": [row("1")]})
 
     entries = {entry.action: entry for entry in AuditEntry.objects.unscoped().filter(account=cast.account)}

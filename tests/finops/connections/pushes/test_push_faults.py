@@ -136,7 +136,7 @@ def test_a_request_that_dies_leaves_no_push(
     assert cost_client.push_month(csv_rows("2"))["status"] == "done"
 
 
-def test_what_a_killed_request_left_on_disk_goes_after_a_day(cost_client: CostPushClient) -> None:
+def test_files_left_by_a_killed_request_are_deleted_after_a_day(cost_client: CostPushClient) -> None:
     orphan = pushes_folder() / ("0" * 32)
     orphan.mkdir()
     (orphan / "1-half").write_bytes(b"half a body")

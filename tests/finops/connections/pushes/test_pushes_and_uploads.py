@@ -46,7 +46,7 @@ def test_an_upload_into_a_source_that_a_program_pushes_to_is_refused_with_instru
     assert cost_client.billed() == {MAY: Decimal(1)}
 
 
-def test_who_is_sure_uploads_over_a_push_and_the_next_push_says_what_it_replaces(
+def test_a_confirmed_upload_replaces_a_push_and_the_next_push_says_what_it_replaces(
     cost_client: CostPushClient, member: Client
 ) -> None:
     cost_client.push(csv_rows("1"))

@@ -138,7 +138,7 @@ def test_canceling_and_deleting_end_a_fetch_that_hangs(
         ("break", "2026-05: The sync of this month failed with an internal error; existing data is kept."),
     ],
 )
-def test_what_goes_wrong_in_the_process_is_said(
+def test_an_error_in_the_process_is_reported(
     cast: Cast, connection: CostConnection, scripted_connection: Callable[[str], None], script: str, error: str
 ) -> None:
     scripted_connection(script)

@@ -166,7 +166,7 @@ def test_files_of_another_month_than_listed_are_imported_as_they_say(
     assert "1 of 2026-05" in sync.periods[0]["note"]
 
 
-def test_what_fails_in_one_month_does_not_stop_the_others(
+def test_a_failing_month_does_not_stop_the_others(
     cast: Cast, connection: CostConnection, export: Path
 ) -> None:
     (export / "2026-05").mkdir()

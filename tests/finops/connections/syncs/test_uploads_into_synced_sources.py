@@ -75,7 +75,7 @@ def test_an_upload_into_a_synced_source_is_refused_with_instructions(
     assert not CostImport.objects.exists()
 
 
-def test_who_is_sure_uploads_all_the_same(cast: Cast, connection: CostConnection, member: Client) -> None:
+def test_a_confirmed_upload_is_accepted(cast: Cast, connection: CostConnection, member: Client) -> None:
     assert send(member, connection.cost_source.pk, is_sure="on").status_code == 302
     assert CostImport.objects.get().source_id == connection.cost_source.pk
 

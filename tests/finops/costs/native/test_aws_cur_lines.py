@@ -253,7 +253,7 @@ def test_shares_of_a_split_instance_move_its_cost_and_add_none() -> None:
     assert all(row["charge_category"] == "Usage" and row["commitment_status"] is None for row in rows)
 
 
-def test_who_called_is_the_actor() -> None:
+def test_the_caller_is_the_actor() -> None:
     principal = "arn:aws:sts::210000000001:assumed-role/Analyst/ada@example.com"
     assert only_row(usage("1", line_item_iam_principal=principal))["actor"] == principal
 

@@ -36,7 +36,7 @@ def negation_rows(read: FocusRead) -> list[dict[str, object]]:
     return [row for row in read.rows if row["x:^line^item^type"] == "SavingsPlanNegation"]
 
 
-def test_what_a_negation_leaves_is_kept_as_an_adjustment_of_its_month_and_account() -> None:
+def test_the_remainder_of_a_negation_is_an_adjustment_of_its_month_and_account() -> None:
     read = FocusRead(as_parquet([usage("1"), covered_line("10"), negation("-9.25")]))
     (row,) = negation_rows(read)
     assert (row["billed_cost"], row["effective_cost"], row["list_cost"]) == (Decimal("0.75"), 0, 0)
@@ -62,7 +62,7 @@ def test_negations_cancel_usage_of_another_file_of_the_import() -> None:
         assert "differ" not in notes(read)
 
 
-def test_what_one_account_does_not_cancel_is_no_matter_of_another() -> None:
+def test_an_uncanceled_amount_of_one_account_does_not_affect_another() -> None:
     other = {"line_item_usage_account_id": "210000000002", "line_item_usage_account_name": "search"}
     read = FocusRead(
         as_legacy_csv(

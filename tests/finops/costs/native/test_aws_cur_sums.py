@@ -105,7 +105,7 @@ def test_billed_cost_adds_up_to_the_unblended_cost_of_all_lines_with_their_negat
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_a_plan_cost_is_what_was_used_and_what_was_not(form: str) -> None:
+def test_the_cost_of_a_plan_is_its_used_and_unused_part(form: str) -> None:
     rows = [row for row in read(form).rows if row["commitment_category"] == "Spend"]
     fees = sum(row["billed_cost"] for row in rows if row["charge_frequency"] == "Recurring")
     by_status = {

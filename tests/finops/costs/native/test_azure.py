@@ -85,7 +85,7 @@ def test_a_pair_puts_each_kind_of_line_where_focus_has_it() -> None:
     }
 
 
-def test_what_was_not_used_consumes_nothing_and_is_of_the_commitment() -> None:
+def test_unused_commitment_has_no_consumed_quantity() -> None:
     unused = [row for row in FocusRead(ACTUAL, AMORTIZED).rows if row["commitment_status"] == "Unused"]
     assert [row["resource_id"] for row in unused] == [row["commitment_id"] for row in unused]
     assert [(row["consumed_quantity"], row["consumed_unit"]) for row in unused] == [(None, None)] * 2

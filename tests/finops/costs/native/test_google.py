@@ -179,7 +179,7 @@ def test_a_line_is_of_its_project_region_and_resource() -> None:
     assert FocusRead(bill({"location.region": "", "location.location": "us"})).row["region"] == "us"
 
 
-def test_what_a_seller_of_the_marketplace_publishes_is_the_sellers() -> None:
+def test_products_of_a_marketplace_seller_have_the_seller_as_publisher() -> None:
     row = FocusRead(bill({"transaction_type": "THIRD_PARTY_RESELLER", "seller_name": "Contoso"})).row
     assert (row["provider"], row["publisher"]) == ("Google Cloud", "Contoso")
 

@@ -154,7 +154,7 @@ def test_numbers_that_pandas_has_no_value_for_are_none(tmp_path: Path) -> None:
     assert sum(read.column("billed_cost")) == Decimal("0.039")
 
 
-def test_what_the_total_has_besides_its_parts_is_not_lost() -> None:
+def test_the_total_keeps_amounts_outside_of_its_parts() -> None:
     read = FocusRead(export({}), defaults=USD)
     costs = dict(zip(read.column("usage_type"), read.column("billed_cost"), strict=True))
     assert costs == {"CPU": Decimal("0.02"), "RAM": Decimal("0.006"), "Other": Decimal("0.004")}

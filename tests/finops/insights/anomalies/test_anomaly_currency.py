@@ -152,7 +152,7 @@ def test_the_first_sentence_sums_at_daily_rates(account_with_both: Account) -> N
     assert (side.currency, side.amount) == ("USD", total)
 
 
-def test_what_has_no_rate_is_in_no_total_and_named_first(account_with_both: Account, euros: Anomaly) -> None:
+def test_cost_without_a_rate_is_in_no_total_and_named_first(account_with_both: Account, euros: Anomaly) -> None:
     answer = anomalies(account_with_both)
 
     dollars = next(row for row in answer.anomalies if row.currency == "USD")

@@ -188,7 +188,7 @@ def test_cost_that_was_never_there_is_new() -> None:
     assert all(each.expected == 0 for each in new.days)
 
 
-def test_what_continues_where_the_data_ends_says_so() -> None:
+def test_an_anomaly_that_continues_to_the_end_of_the_data_says_so() -> None:
     (step,) = detections(lambda index: weekly(index) * (1.8 if index >= AT else 1.0), days=AT + 4)
 
     assert (step.ongoing, step.last) == (True, day(AT + 3))
@@ -262,7 +262,7 @@ def test_a_spike_called_expected_may_come_again_on_that_day_of_the_month() -> No
     assert detections(shape, acknowledged=acknowledged) == []
 
 
-def test_what_is_larger_than_what_was_called_expected_is_found() -> None:
+def test_an_anomaly_larger_than_an_expected_one_is_found() -> None:
     first, second = (date(2026, 2, 17) - START).days, (date(2026, 3, 17) - START).days
 
     def shape(index: int) -> float:

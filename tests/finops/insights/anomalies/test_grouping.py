@@ -98,7 +98,7 @@ def test_two_services_of_one_account_at_the_same_time_stay_two() -> None:
     ]
 
 
-def test_what_was_measured_counts_before_what_causes_suggest() -> None:
+def test_a_measured_cause_precedes_suggested_ones() -> None:
     """Team and tag both cost 90 more in the same service, in different lines of it."""
     team = a_view(
         1, "team", "Search", 90, causes={"service": {"Compute": 90}}, overlaps={"tag:env": {"dev": 90}}

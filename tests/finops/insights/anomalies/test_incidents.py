@@ -111,7 +111,7 @@ def test_incidents_that_grow_together_join_and_lose_no_review(acme: Account, cas
     assert not Incident.objects.filter(pk=second.pk).exists()
 
 
-def test_what_continues_after_a_review_is_open_when_it_joins(acme: Account, cast: Cast) -> None:
+def test_an_anomaly_that_continues_after_a_review_is_open_when_it_joins_an_incident(acme: Account, cast: Cast) -> None:
     service = create_anomaly(acme, "Compute", 100)
     team = team_of(acme, ("Mail", 100))
     group(acme)
@@ -184,7 +184,7 @@ def test_a_review_of_what_was_deleted_meanwhile_says_so(acme: Account, cast: Cas
         resolve(account=acme, actor=cast.actor, anomaly=service)
 
 
-def test_what_a_source_takes_with_it_leaves_no_incident(acme: Account) -> None:
+def test_a_deleted_source_leaves_no_incident(acme: Account) -> None:
     create_anomaly(acme, "Compute", 100)
     group(acme)
 

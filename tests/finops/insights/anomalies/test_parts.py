@@ -139,7 +139,7 @@ def test_a_part_that_comes_twice_or_late_changes_nothing(acme: Account, large: l
     assert run_detection(acme) == rows
 
 
-def test_what_people_called_expected_is_learned_by_parts(acme: Account, large: list[tuple[str, int]]) -> None:
+def test_anomalies_marked_as_expected_are_learned_in_parts(acme: Account, large: list[tuple[str, int]]) -> None:
     add_source(acme, spike_lines())
     rows = complete(acme)
     (spike,) = [row for row in rows if row.value == "Ärger"]

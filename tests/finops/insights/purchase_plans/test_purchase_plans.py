@@ -234,7 +234,7 @@ def test_a_bill_by_day_is_counted_and_the_first_sentence_says_that_it_overstates
     assert "days have no hourly usage, which overstates savings" in answer.summary
 
 
-def test_what_a_commitment_covers_already_is_not_bought_again_and_gives_the_discount(acme: Account) -> None:
+def test_covered_usage_is_not_bought_again_and_gives_the_discount(acme: Account) -> None:
     lines = [commitment_line("75", "Used", day=day) for day in each_day(ALL)]
 
     plan = plan_of(acme, [*lines, *usage_of(ALL, lambda _day, _hour: 4)], discount_percent=None)

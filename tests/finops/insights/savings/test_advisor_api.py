@@ -112,7 +112,7 @@ def test_a_purchase_in_several_terms_and_lookbacks_counts_once(
 @pytest.mark.parametrize(
     ("plan", "expected_plan", "saving"), [("5000", "Reserve", 600), ("9600", "Buy a savings plan", 800)]
 )
-def test_of_reservations_and_a_savings_plan_for_the_same_compute_the_larger_side_counts(
+def test_the_larger_of_reservations_and_a_savings_plan_for_the_same_compute_counts(
     api: ArmApi, acme: Account, cast: Cast, plan: str, expected_plan: str, saving: int
 ) -> None:
     """A reserved database is no compute that the plan covers: it counts beside."""
@@ -146,7 +146,7 @@ def test_a_commitment_is_lowered_by_the_compute_that_other_recommendations_count
     assert list_savings(acme, SavingsQuery()).totals[0].monthly_saving == 1100
 
 
-def test_one_for_all_subscriptions_stands_for_those_of_each(api: ArmApi, acme: Account, cast: Cast) -> None:
+def test_a_recommendation_for_all_subscriptions_replaces_those_of_each(api: ArmApi, acme: Account, cast: Cast) -> None:
     source = connect_azure(cast)
     store_lines(acme, source, [*machine_lines("100"), *machine_lines("50", "web-2", OTHER_SUBSCRIPTION)])
     api.items = {
@@ -172,7 +172,7 @@ def test_a_resource_counts_once_beside_our_own_rules(api: ArmApi, acme: Account,
     assert "weekends_off" in row.instead_of
 
 
-def test_what_was_dismissed_postponed_or_done_at_azure_is_not_open(
+def test_recommendations_dismissed_postponed_or_done_at_azure_are_not_open(
     api: ArmApi, acme: Account, cast: Cast
 ) -> None:
     source = connect_azure(cast)
@@ -196,7 +196,7 @@ def test_what_was_dismissed_postponed_or_done_at_azure_is_not_open(
         ({"savingsCurrency": None}, "not an ISO 4217 currency"),
     ],
 )
-def test_one_without_an_amount_is_left_out_and_named(
+def test_a_recommendation_without_an_amount_is_left_out_and_named(
     api: ArmApi, acme: Account, cast: Cast, extended: dict[str, Any], problem: str
 ) -> None:
     source = connect_azure(cast)

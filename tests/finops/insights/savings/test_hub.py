@@ -225,7 +225,7 @@ def test_a_file_of_unreadable_rows_alone_changes_nothing(source: CostSource) -> 
     assert ImportedSaving.objects.count() == 1
 
 
-def test_what_unpacks_to_too_much_is_refused(source: CostSource, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_that_unpacks_to_too_much_is_refused(source: CostSource, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("finops.insights.savings.hub.MAX_UNPACKED", 1_000)
 
     with pytest.raises(UserError, match="unpacks to more than 1,000 bytes"):

@@ -124,7 +124,7 @@ def test_more_than_the_limit_keeps_what_there_was_and_says_that_none_were_read(
     assert ImportedSaving.objects.count() == 3
 
 
-def test_what_is_done_at_aws_goes_with_the_next_refresh(api: HubApi, acme: Account, cast: Cast) -> None:
+def test_a_saving_done_at_aws_is_closed_by_the_next_refresh(api: HubApi, acme: Account, cast: Cast) -> None:
     source = connect_aws(cast, "AWS")
     refresh_recommendations(source=source, actor=ACTOR)
     api.items = [item(2)]

@@ -116,7 +116,7 @@ def test_money_is_exact_whatever_its_parts_and_days(
     }
 
 
-def test_what_costs_more_or_is_of_no_cost_is_no_saving(
+def test_a_recommendation_without_a_lower_cost_is_no_saving(
     api: GoogleApi, acme: Account, source: CostSource
 ) -> None:
     api.put(
@@ -138,7 +138,7 @@ def test_states_say_what_is_open(api: GoogleApi, acme: Account, source: CostSour
     assert "Claimed at Google" in rows["1"].advice
 
 
-def test_of_an_idle_machine_that_may_shrink_the_larger_saving_counts(
+def test_the_larger_saving_of_an_idle_and_oversized_machine_counts(
     api: GoogleApi, acme: Account, source: CostSource
 ) -> None:
     stop = hint(2, recommenderSubtype="STOP_VM", primaryImpact=saves("-95"))

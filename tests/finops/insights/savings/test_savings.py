@@ -70,7 +70,7 @@ def test_a_previous_generation_saves_what_the_next_one_costs_less(acme: Account)
     ],
     ids=["of today", "spot", "dynamic price", "covered", "another provider", "credit"],
 )
-def test_what_is_no_on_demand_usage_of_an_old_generation_is_left_alone(
+def test_only_on_demand_usage_of_an_old_generation_is_a_saving(
     acme: Account, columns: dict[str, Any]
 ) -> None:
     assert find_rule(acme, old("10", **columns), "previous_generation") == []
@@ -86,7 +86,7 @@ def test_gp2_of_rds_costs_what_gp3_does(acme: Account) -> None:
     assert find_rule(acme, volume("10", usage_type="RDS:GP2-Storage"), "volume_type") == []
 
 
-def test_what_the_bills_cannot_prove_has_no_saving_and_says_why(acme: Account) -> None:
+def test_a_saving_that_bills_cannot_prove_has_no_amount_and_says_why(acme: Account) -> None:
     lines = daily(
         "10",
         provider="Google Cloud",
@@ -123,7 +123,7 @@ def test_a_dev_machine_that_is_on_at_weekends_saves_two_sevenths(acme: Account) 
     ],
     ids=["86 % at weekends", "off on Sundays", "prod", "a disk", "a control plane", "covered", "new"],
 )
-def test_what_is_off_or_less_at_weekends_or_no_dev_machine_is_left_alone(
+def test_machines_off_at_weekends_or_outside_of_development_are_no_saving(
     acme: Account, lines: list[Line]
 ) -> None:
     assert find_rule(acme, lines, "weekends_off") == []
@@ -295,11 +295,11 @@ def test_the_smallest_day_is_the_floor_and_unused_commitment_comes_off(acme: Acc
     ],
     ids=["a day without", "spot", "traffic", "another provider"],
 )
-def test_what_no_commitment_would_cover_is_left_alone(acme: Account, lines: list[Line]) -> None:
+def test_usage_that_no_commitment_covers_is_left_out(acme: Account, lines: list[Line]) -> None:
     assert find_rule(acme, [*lines, *volume("0.1")], "steady_on_demand") == []
 
 
-def test_what_other_rules_count_is_no_part_of_the_floor(acme: Account) -> None:
+def test_usage_counted_by_other_rules_is_no_part_of_the_floor(acme: Account) -> None:
     answer = savings_of(acme, [*old("10"), *daily("10")])
 
     (row,) = of_rule(answer, "steady_on_demand")

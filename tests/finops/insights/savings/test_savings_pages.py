@@ -155,7 +155,7 @@ def test_an_invalid_id_is_not_found(cast: Cast, gp2: Recommendation, client_for:
     assert client.post(f"{LIST}sav_none/reopen/").status_code == 404
 
 
-def test_what_was_saved_is_not_known_while_the_bills_are_too_new(
+def test_a_realized_saving_is_unknown_while_the_bills_are_too_new(
     cast: Cast, acme: Account, gp2: Recommendation, client_for: ClientFor
 ) -> None:
     html = (
@@ -171,7 +171,7 @@ def test_what_was_saved_is_not_known_while_the_bills_are_too_new(
     assert "Too recent" in html
 
 
-def test_what_was_saved_is_what_the_next_bills_cost_less(
+def test_a_realized_saving_is_the_lower_cost_of_the_next_bills(
     cast: Cast, acme: Account, source: CostSource, gp2: Recommendation, client_for: ClientFor
 ) -> None:
     """Gone from gp2 to gp3 on 10 February: 8 a day instead of 10."""

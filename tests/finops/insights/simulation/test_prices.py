@@ -58,7 +58,7 @@ def test_the_whole_of_usage_that_a_commitment_leaves_is_at_the_new_price_and_gro
         (machine("10", "100"), "EUR", "is in EUR"),
     ],
 )
-def test_what_a_price_list_cannot_price_is_left_out_and_named(
+def test_usage_without_a_list_price_is_left_out_and_named(
     acme: Account, line: Line, listed: str, reason: str
 ) -> None:
     answer = simulate(acme, [line, cost(DAY, 5)], prices=[price("BoxUsage:m5.large", "0.08", listed)])
@@ -115,7 +115,7 @@ def test_usage_without_a_like_in_the_other_region_is_left_out(acme: Account, oth
     assert "10.00 USD without a price of its own lines in 'eu-central-1' is left out" in answer.summary
 
 
-def test_what_a_commitment_covers_has_no_price_in_another_region(acme: Account) -> None:
+def test_covered_usage_has_no_price_in_another_region(acme: Account) -> None:
     covered = commitment_line(
         "30", "Used", region="us-east-1", usage_type="BoxUsage:m5.large", **quantity("600")
     )
@@ -202,7 +202,7 @@ def test_a_token_type_that_nobody_lists_is_left_out(acme: Account) -> None:
         ({"prices": [price("Nothing", "1")]}, "Nothing"),
     ],
 )
-def test_what_has_no_line_or_makes_no_sense_is_refused(
+def test_a_simulation_without_lines_or_meaning_is_refused(
     acme: Account, query: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(UserError, match=words):

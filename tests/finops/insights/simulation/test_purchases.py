@@ -134,7 +134,7 @@ def test_purchases_in_a_currency_leave_the_other_alone(acme: Account) -> None:
         (purchase("1", dimension="service"), "dimension with its values"),
     ],
 )
-def test_what_cannot_be_bought_is_refused(acme: Account, bought: Purchase, words: str) -> None:
+def test_a_commitment_that_cannot_be_bought_is_refused(acme: Account, bought: Purchase, words: str) -> None:
     with pytest.raises(UserError, match=words):
         simulate(acme, [hourly(3, "10")], purchases=[bought])
 

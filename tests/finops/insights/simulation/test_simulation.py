@@ -75,7 +75,7 @@ def test_both_assumptions_together_add_up(acme: Account) -> None:
     assert answer.totals[0].simulated == 165
 
 
-def test_what_has_no_price_is_left_out_and_the_first_sentence_names_its_amount(acme: Account) -> None:
+def test_usage_without_a_price_is_left_out_and_the_first_sentence_names_its_amount(acme: Account) -> None:
     unpriced = commitment_line("30", "Used") | {"contracted_cost": None}
 
     answer = simulate(acme, [unpriced, on_demand("10")], commitments="end")
@@ -100,7 +100,7 @@ def test_currencies_are_never_added(acme: Account) -> None:
         (growth("NaN"), "-100 to 10000"),
     ],
 )
-def test_what_cannot_be_simulated_is_refused_with_the_repair(
+def test_an_impossible_simulation_is_refused_with_a_correction(
     acme: Account, rule: UsageGrowth, words: str
 ) -> None:
     with pytest.raises(UserError, match=words):

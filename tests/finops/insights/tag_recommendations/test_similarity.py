@@ -116,7 +116,7 @@ def test_a_rule_needs_a_quarter_of_the_cost_to_say_so(without: str, certain: boo
     assert (certain_value(tagged_costs) == "prod") is certain
 
 
-def test_what_holds_in_one_currency_must_hold_in_each() -> None:
+def test_a_condition_must_hold_in_each_currency() -> None:
     usd, eur = {"USD": Decimal(99)}, {"USD": Decimal(1), "EUR": Decimal(5)}
 
     assert certain_value(TaggedCosts({"prod": usd, "dev": eur}, without={"USD": Decimal(9)})) is None

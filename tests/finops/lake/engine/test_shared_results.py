@@ -34,7 +34,7 @@ def become_another_process() -> None:
     engine._forget_after_fork()
 
 
-def test_what_one_process_answered_another_does_not_read_again(cast: Cast, redis: Redis) -> None:
+def test_a_result_of_one_process_is_reused_by_another(cast: Cast, redis: Redis) -> None:
     store(cast.account, [line(JANUARY, 1)])
     first = run_query(cast.account, billed_by("service"))
     become_another_process()

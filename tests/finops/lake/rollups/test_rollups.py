@@ -333,7 +333,7 @@ def test_a_named_rollup_is_no_orphan(cast: Cast) -> None:
     assert [file.exists() for file in files] == [True, True]
 
 
-def test_where_a_rollup_is_gone_the_lines_answer(cast: Cast) -> None:
+def test_without_its_rollup_file_a_query_reads_the_lines(cast: Cast) -> None:
     store(cast.account, equal_lines(9, service="EC2"))
     for rollup in summarise(cast.account):
         storage().delete(rollup.path)

@@ -360,7 +360,7 @@ def _someone_waits_for_a_lock() -> bool:
     return False
 
 
-def test_what_an_account_holds_is_found_by_its_live_days_only(cast: Cast) -> None:
+def test_live_segments_are_found_by_their_days_only(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     store(cast.account, [line(FEBRUARY, 2)], month=FEBRUARY)
     assert [row.month for row in queries.live_segments(cast.account, Kind.COST, JANUARY, JANUARY)] == [

@@ -84,7 +84,7 @@ def test_merging_continues_until_no_month_has_eight_of_a_size(cast: Cast) -> Non
     assert counts(cast) == [64]
 
 
-def test_where_to_look_may_be_said(cast: Cast) -> None:
+def test_compaction_can_be_limited_to_a_source_and_month(cast: Cast) -> None:
     for number in range(8):
         flush(cast, *some_events(number))
     assert merge_usage(cast.account, {(2, date(2026, 1, 1)), (1, date(2026, 2, 1))}) == CompactionResult(0, 0)
@@ -161,7 +161,7 @@ def test_files_that_were_merged_stay_an_hour_and_go(cast: Cast) -> None:
     assert quantity_by(cast.account, "day") == {NOON.date(): 255}
 
 
-def test_what_a_killed_flush_or_merge_left_goes_after_a_day(cast: Cast) -> None:
+def test_files_left_by_a_killed_flush_or_merge_are_deleted_after_a_day(cast: Cast) -> None:
     flush(cast, *some_events(0))
     table = next(iter(segment_rewriter._rows(live(cast.account), schema.USAGE_SCHEMA, None)))
     orphan = segments.write_segment(

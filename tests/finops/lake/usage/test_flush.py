@@ -191,7 +191,7 @@ def test_keys_without_end_lose_the_least_used_and_no_event(
     assert len(queries.dimension_keys(cast.account)) == 9 * 3 + 1
 
 
-def test_what_the_storage_refuses_waits_on_and_leaves_no_file(
+def test_events_that_the_storage_refuses_keep_waiting_and_leave_no_file(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk is full after the first of two months."""
