@@ -106,7 +106,7 @@ def test_the_private_interface_of_the_driver_is_used_nowhere_else() -> None:
     )
 
 
-def test_runs_of_statements_that_stand_twice_become_fewer() -> None:
+def test_runs_of_statements_that_occur_twice_become_fewer() -> None:
     """Same statements with the same names; docstrings do not count."""
     places: dict[str, list[str]] = defaultdict(list)
     for path, node in functions():

@@ -31,7 +31,7 @@ def test_signing_in_leads_to_the_overview(cast: Cast) -> None:
     assert answer.redirect_chain[-1][0] == "/a/acme/"
 
 
-def test_a_wrong_password_is_said_in_the_products_look(cast: Cast) -> None:
+def test_a_wrong_password_is_said_in_the_products_design(cast: Cast) -> None:
     answer = Client().post("/auth/login/", {"login": cast.member.email, "password": "wrong"})
 
     page = answer.content.decode()

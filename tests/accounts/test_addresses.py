@@ -66,7 +66,7 @@ def test_a_person_who_opens_the_mail_in_the_browser_of_the_sign_up_keeps_the_pas
     assert signs_in(PASSWORD)
 
 
-def test_somebody_elses_sign_up_is_verified_without_its_password(db: None) -> None:
+def test_another_persons_sign_up_is_verified_without_its_password(db: None) -> None:
     sign_up(Client())
     victim = Client()
 
@@ -134,7 +134,7 @@ def test_an_address_that_somebody_added_is_neither_hers_nor_in_the_way(cast: Cas
     assert verified_users() == [EMAIL]
 
 
-def test_a_victim_does_not_add_her_address_to_somebody_elses_sign_in(cast: Cast) -> None:
+def test_a_victim_does_not_add_her_address_to_another_persons_sign_in(cast: Cast) -> None:
     EmailAddress.objects.create(user=cast.stranger, email=cast.stranger.email, verified=True, primary=True)
     address = EmailAddress.objects.create(user=cast.stranger, email=EMAIL)
     strangers = signed_in(cast.stranger)

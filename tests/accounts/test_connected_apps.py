@@ -117,7 +117,7 @@ def test_an_unredeemed_code_ends_with_its_connection(cast: Cast) -> None:
 @pytest.mark.parametrize(
     ("who", "status"), [("viewer", 403), ("member", 403), ("admin", 302), ("owner", 302), ("stranger", 404)]
 )
-def test_only_an_admin_ends_what_somebody_else_connected(cast: Cast, who: str, status: int) -> None:
+def test_only_an_admin_ends_what_another_person_connected(cast: Cast, who: str, status: int) -> None:
     tokens = connect(cast.both)
 
     assert signed_in(cast.person(who)).post(end_url(only_connection(cast))).status_code == status

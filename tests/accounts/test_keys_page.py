@@ -48,7 +48,7 @@ def test_a_member_mints_a_key_that_works_and_is_shown_once(cast: Cast) -> None:
     assert not KEY.search(client.get(LIST).content.decode())
 
 
-def test_a_new_key_reads_only_unless_asked_otherwise(cast: Cast) -> None:
+def test_a_new_key_reads_only_unless_requested_otherwise(cast: Cast) -> None:
     page = signed_in(cast.member).get(NEW).content.decode()
 
     assert re.search(r'value="read"\s+id="id_scope_0"\s+checked', page)

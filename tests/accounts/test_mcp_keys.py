@@ -42,7 +42,7 @@ def test_settings_of_its_account_that_the_key_check_did_not_read_have_their_stor
     assert authenticated.account.session_max_hours == 8
 
 
-def test_a_key_reads_only_unless_asked_otherwise(cast: Cast) -> None:
+def test_a_key_reads_only_unless_requested_otherwise(cast: Cast) -> None:
     key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
 
     credential = authenticate_bearer(plaintext)

@@ -147,7 +147,7 @@ def test_an_upgrade_keeps_the_offers_of_owners_alone(cast: Cast) -> None:
     assert list(offers) == [("acme", "Both"), ("elsewhere", None)]
 
 
-def test_a_viewer_is_not_named_and_the_password_is_asked_for(cast: Cast) -> None:
+def test_a_viewer_is_not_named_and_the_password_is_requested(cast: Cast) -> None:
     page = offer(cast, reauthenticated_client(cast.owner), "viewer").content.decode()
     response = offer(cast, signed_in(cast.owner), "admin")
 

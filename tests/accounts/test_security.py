@@ -265,7 +265,7 @@ def test_sessions_are_listed_and_ended_at_once(cast: Cast, member: User) -> None
     assert client.get("/auth/sessions/").status_code == 200
 
 
-def test_last_use_is_noted_every_five_minutes_and_the_expired_go(member: User) -> None:
+def test_last_use_is_recorded_every_five_minutes_and_the_expired_go(member: User) -> None:
     client = signed_in(member)
     row = Session.objects.get(user=member)
     Session.objects.update(last_seen_at=clock.now() - timedelta(minutes=6))

@@ -83,7 +83,7 @@ def route_of(path: str) -> str:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_page_of_the_demo_stands_well_at_every_width(
+def test_every_page_of_the_demo_has_no_layout_fault_at_any_width(
     browser: Browser, demo: Demo, paths: list[str], theme: str
 ) -> None:
     faults = {}

@@ -167,7 +167,7 @@ def test_an_error_is_shown_and_focused_at_its_field(new_page: NewPage, tag_id: i
     expect(value).to_have_accessible_description("Type one, then press Enter.")
 
 
-def test_somebody_elses_change_does_not_lose_what_was_typed(
+def test_another_persons_change_does_not_lose_what_was_typed(
     new_page: NewPage, console: LiveServer, tag_id: int
 ) -> None:
     page = new_page("member")

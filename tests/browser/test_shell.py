@@ -35,7 +35,7 @@ def test_the_navigation_fits_a_screen_of_900_pixels(new_page: NewPage, path: str
     assert heights[0] <= heights[1]
 
 
-def test_settings_have_a_navigation_beside_the_page(new_page: NewPage) -> None:
+def test_settings_have_a_navigation_next_to_the_page(new_page: NewPage) -> None:
     page = new_page("owner")
     page.goto("/a/acme/teams/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Settings").click()

@@ -158,7 +158,7 @@ def test_the_socket_moves_to_a_short_path_when_the_checkout_lies_deep() -> None:
     assert short_socket_dir(Path("/srv/finops/var/postgres"), "x") == Path("/srv/finops/var/postgres/socket")
 
 
-def test_a_short_socket_folder_made_by_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_a_short_socket_folder_made_by_another_user_is_refused(tmp_path: Path) -> None:
     cluster = development_cluster(tmp_path / "var")
     link = tmp_path / "socket"
     link.symlink_to(tmp_path)

@@ -89,7 +89,7 @@ def test_other_commands_find_it_while_it_runs(server: embedded.RedisServer, tmp_
     assert embedded.running_redis_url(tmp_path / "var") == ""
 
 
-def test_a_folder_that_somebody_else_made_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     redis = embedded.development_redis(tmp_path / "var")
     redis.socket.parent.mkdir(parents=True)
     monkeypatch.setattr(os, "geteuid", lambda: redis.socket.parent.stat().st_uid + 1)

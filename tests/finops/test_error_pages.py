@@ -15,7 +15,7 @@ from finops.lib import clock
 from tests.cast import ACTOR, Cast, signed_in
 
 
-def test_a_failure_on_our_side_looks_like_the_product() -> None:
+def test_a_failure_on_our_side_has_the_design_of_the_product() -> None:
     answer = server_error(RequestFactory().get("/"))
 
     page = answer.content.decode()

@@ -82,5 +82,5 @@ def imported_modules(path: Path) -> Iterator[str]:
         ),
     ],
 )
-def test_entries_stand_in_the_order_of_the_apps(names: list[str], expected: list[str]) -> None:
+def test_entries_are_in_the_order_of_the_apps(names: list[str], expected: list[str]) -> None:
     assert names == expected

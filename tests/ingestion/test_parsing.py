@@ -112,7 +112,7 @@ def moment(value: Any) -> bool:
 
 
 @given(st.lists(events, max_size=5))
-def test_every_event_is_judged_by_the_rules(batch: list[Any]) -> None:
+def test_every_event_is_validated_by_the_rules(batch: list[Any]) -> None:
     errors, places = reference_check(batch)
 
     checked_batch = check_batch(body_of(batch))

@@ -20,7 +20,7 @@ each = pytest.mark.parametrize
 
 
 @each("fields", [{}, {"event_id": "evt_{}"}], ids=["without ids", "with new ids"])
-def test_a_push_costs_one_statement_beside_the_check_of_its_key(push_client: PushClient, fields: dict[str, str]) -> None:
+def test_a_push_costs_one_statement_besides_the_check_of_its_key(push_client: PushClient, fields: dict[str, str]) -> None:
     with CaptureQueriesContext(connection) as queries:
         push_client.push(
             *[

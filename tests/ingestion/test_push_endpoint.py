@@ -204,7 +204,7 @@ def test_only_post_is_served(push_client: PushClient, method: str) -> None:
         "nonsense",
     ],
 )
-def test_the_content_type_is_not_looked_at(push_client: PushClient, content_type: str) -> None:
+def test_the_content_type_is_ignored(push_client: PushClient, content_type: str) -> None:
     request = RequestFactory().post(
         PATH, BODY, content_type=content_type, headers={"authorization": f"Bearer {push_client.key}"}
     )

@@ -208,7 +208,7 @@ def test_a_stranger_finds_no_source(cast: Cast) -> None:
     assert push_client.push(event()).status_code == 200
 
 
-def test_a_name_that_is_taken_or_missing_is_said_beside_the_form(cast: Cast) -> None:
+def test_a_name_that_is_taken_or_missing_is_said_next_to_the_form(cast: Cast) -> None:
     client = signed_in(cast.member)
     page = make(client)
     make(client, "Other")

@@ -96,7 +96,7 @@ def test_by_says_where_each_value_comes_from(mcp_client: McpClient) -> None:
     assert "group_by=cost_tag%3Aenvironment&group_by=account" in answer["console_url"]
 
 
-def test_more_values_than_asked_for_are_summed_in_other(mcp_client: McpClient) -> None:
+def test_more_values_than_requested_are_summed_in_other(mcp_client: McpClient) -> None:
     answer = mcp_client.ask("queryCostTag", top=1)
 
     usd = [each for each in answer["values"] if each["currency"] == "USD"]

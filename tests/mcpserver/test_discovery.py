@@ -27,7 +27,7 @@ def test_a_domain_leads_to_the_server(settings: Any) -> None:
     assert remote["supportedProtocolVersions"] == [revision.name for revision in REVISIONS]
 
 
-def test_the_catalog_stands_at_the_older_address_too() -> None:
+def test_the_catalog_is_at_the_older_address_too() -> None:
     old, new = (Client().get(f"/.well-known/{name}") for name in ("mcp/catalog.json", "ai-catalog.json"))
     assert old.json() == new.json()
 

@@ -98,7 +98,7 @@ def test_agreement_to_another_question_does_not_count(cast: Cast, writer: McpCli
     assert is_there(cast, other)
 
 
-def test_a_board_that_somebody_else_changed_is_replaced_after_a_question(
+def test_a_board_that_another_person_changed_is_replaced_after_a_question(
     cast: Cast, writer: McpClient, board: int
 ) -> None:
     arguments = {"dashboard_id": board, "widgets": [{"type": "total"}]}

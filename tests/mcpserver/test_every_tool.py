@@ -225,7 +225,7 @@ def _keys() -> list[dict[str, Any]]:
 
 @requirement("tools:money")
 @each_tool
-def test_an_amount_in_its_types_has_its_currency_beside_it(tool: Tool) -> None:
+def test_an_amount_in_its_types_has_its_currency_next_to_it(tool: Tool) -> None:
     bare = [
         f"{kind.__name__}.{field}"
         for root in (tool.arguments, tool.answer)
@@ -239,7 +239,7 @@ def test_an_amount_in_its_types_has_its_currency_beside_it(tool: Tool) -> None:
 
 @requirement("tools:money", "tools:rounding")
 @each_read_tool
-def test_an_amount_in_its_answers_has_its_currency_beside_it_and_six_places(
+def test_an_amount_in_its_answers_has_its_currency_next_to_it_and_six_places(
     marked_client: McpClient, tool: Tool
 ) -> None:
     for result in answers(marked_client, tool):

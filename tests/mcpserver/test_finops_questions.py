@@ -159,7 +159,7 @@ def test_operators_and_lists_in_other_words_are_taken(mcp_client: McpClient) -> 
     assert answer["resolved_filters"][0]["op"] == "in"
 
 
-def test_cost_of_one_currency_is_asked_for_with_a_filter(mcp_client: McpClient) -> None:
+def test_cost_of_one_currency_is_requested_with_a_filter(mcp_client: McpClient) -> None:
     euros = [{"dimension": "currency", "values": ["eur"]}]
     answer = mcp_client.ask("querySpend", period="last_7_days", filters=euros, group_by=["service"])
 
@@ -183,7 +183,7 @@ def test_the_page_of_an_explained_change_opens_with_its_days(mcp_client: McpClie
     assert page_of(mcp_client.ask("explainSpendChange"))["period"] == ["last_30_days"]
 
 
-def test_the_page_of_a_cost_tag_has_the_values_basis_and_splits_asked_for(mcp_client: McpClient) -> None:
+def test_the_page_of_a_cost_tag_has_the_values_basis_and_splits_of_the_query(mcp_client: McpClient) -> None:
     answer = mcp_client.ask(
         "queryCostTag",
         cost_tag="environment",

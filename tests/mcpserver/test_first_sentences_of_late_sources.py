@@ -84,7 +84,7 @@ def test_three_of_many_sources_that_are_complete_to_different_days_are_named(
     assert " and 2 more" in sentence
 
 
-def test_a_late_source_is_named_beside_the_amount_on_its_incomplete_days(today: Bills, mcp_client: McpClient) -> None:
+def test_a_late_source_is_named_next_to_the_amount_on_its_incomplete_days(today: Bills, mcp_client: McpClient) -> None:
     bring(today, "GCP", "Run", 7, date(2026, 3, 16))
 
     whole = summary_of(mcp_client, "querySpend", start_date="2026-03-01", end_date="2026-03-16")

@@ -76,7 +76,7 @@ def test_usage_events_name_the_days_of_the_question(acme: Account, mcp_client: M
     )
 
 
-def test_charge_categories_that_are_not_counted_stand_with_their_amount(acme: Account, mcp_client: McpClient) -> None:
+def test_charge_categories_that_are_not_counted_are_listed_with_their_amount(acme: Account, mcp_client: McpClient) -> None:
     add_source(
         acme,
         [
@@ -231,7 +231,7 @@ def test_a_value_that_no_line_has_is_in_the_first_sentence(acme: Account, mcp_cl
     assert "; no cost on these days has service 'Quantum'" in sentence
 
 
-def test_a_source_that_stopped_is_named_beside_the_amount_of_its_incomplete_days(
+def test_a_source_that_stopped_is_named_next_to_the_amount_of_its_incomplete_days(
     bills: Bills, mcp_client: McpClient
 ) -> None:
     bills.bring(

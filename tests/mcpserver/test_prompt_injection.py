@@ -182,7 +182,7 @@ def writes(account: Account) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("tool", list(registry), ids=lambda tool: tool.name)
-def test_no_planted_instruction_stands_outside_a_quoted_value(cast: Cast, tool: Tool) -> None:
+def test_no_planted_instruction_is_outside_a_quoted_value(cast: Cast, tool: Tool) -> None:
     mcp_client, all_text = McpClient(mint(cast, "read_write")), ""
     more = MORE if tool.access is ToolAccess.READ else writes(cast.account)
     for arguments in [*map(dict, tool.examples), *more.get(tool.name, [])]:
@@ -198,7 +198,7 @@ def test_no_planted_instruction_stands_outside_a_quoted_value(cast: Cast, tool: 
 
 
 @pytest.mark.parametrize("prompt", registry.prompts(), ids=lambda prompt: prompt.name)
-def test_no_planted_instruction_stands_outside_a_quoted_value_of_a_prompt(cast: Cast, prompt: Any) -> None:
+def test_no_planted_instruction_is_outside_a_quoted_value_of_a_prompt(cast: Cast, prompt: Any) -> None:
     arguments = {each.name: PLANTED for each in prompt.arguments if each.required}
     answer = McpClient(mint(cast)).request("prompts/get", {"name": prompt.name, "arguments": arguments})
     answer_text = json.dumps(answer, ensure_ascii=False)

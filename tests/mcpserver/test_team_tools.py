@@ -90,7 +90,7 @@ def test_many_teams_come_page_by_page_and_fit(payer: Account, mcp_client: McpCli
 
 
 @pytest.mark.usefixtures("payer")
-def test_a_unit_metric_is_listed_and_asked_by_name(cast: Cast, mcp_client: McpClient) -> None:
+def test_a_unit_metric_is_listed_and_queried_by_name(cast: Cast, mcp_client: McpClient) -> None:
     (metric,) = mcp_client.ask("listUnitMetrics")["unit_metrics"]
     answer = mcp_client.ask("queryUnitCost", unit_metric="cost per call", period="last_month")
     other = mcp_client.ask("queryUnitCost", unit_metric="Cost per call", period="last_month", per=4)

@@ -148,7 +148,7 @@ def test_a_document_that_cannot_be_trusted_is_an_unknown_client(
     assert documents.asked == ["/mcp.json"]
 
 
-def test_a_failure_is_not_asked_for_again_at_once(cast: Cast, documents: Documents) -> None:
+def test_a_failure_is_not_retried_at_once(cast: Cast, documents: Documents) -> None:
     for _ in range(3):
         ask(cast, f"{documents.base}/missing.json")
 

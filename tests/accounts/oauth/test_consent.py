@@ -24,7 +24,7 @@ def context_of(cast: Cast, person: str, client: OAuthClient, **changes: Any) -> 
     return answer.context
 
 
-def test_read_only_is_preselected_even_when_more_was_asked_for(cast: Cast) -> None:
+def test_read_only_is_preselected_even_when_more_was_requested(cast: Cast) -> None:
     form = context_of(cast, "member", OAuthClient())["form"]
 
     assert form["access"].initial == "read"
@@ -80,7 +80,7 @@ def test_no_form_reaches_another_account_or_an_unknown_access(cast: Cast, accoun
     assert not OAuthConnection.objects.unscoped().exists()
 
 
-def test_read_and_write_is_not_granted_when_only_reading_was_asked_for(cast: Cast) -> None:
+def test_read_and_write_is_not_granted_when_only_reading_was_requested(cast: Cast) -> None:
     answer = OAuthClient().consent(cast.member, access="read_write", scope="mcp:read")
 
     assert answer.status_code == 422

@@ -189,7 +189,7 @@ def test_making_an_account_leads_to_no_other_site(cast: Cast, elsewhere: str) ->
     assert answer["Location"] == "/a/another/connections/"
 
 
-def test_she_sees_who_she_is_and_can_be_somebody_else(cast: Cast) -> None:
+def test_she_sees_who_she_is_and_can_sign_in_as_another_person(cast: Cast) -> None:
     client = OAuthClient()
     url = client.authorize_url()
     browser = signed_in(cast.viewer)

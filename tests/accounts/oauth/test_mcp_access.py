@@ -190,7 +190,7 @@ def test_a_refresh_token_or_a_code_is_no_access_token(cast: Cast) -> None:
     assert [mcp_status(text) for text in (code, tokens.refresh)] == [401, 401]
 
 
-def test_each_use_is_noted_with_the_program_that_made_it(cast: Cast) -> None:
+def test_each_use_is_recorded_with_the_program_that_made_it(cast: Cast) -> None:
     tokens = OAuthClient().connect(cast.member)
     assert OAuthConnection.objects.unscoped().get().last_used_at is None
 

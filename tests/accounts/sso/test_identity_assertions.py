@@ -164,7 +164,7 @@ def test_only_the_providers_signature_of_an_assertion_counts(
     assert not OAuthAccessToken.objects.exists()
 
 
-def test_a_key_in_the_header_is_not_looked_at(agent: Agent) -> None:
+def test_a_key_in_the_header_is_ignored(agent: Agent) -> None:
     from joserfc import jwt
     from joserfc.jwk import RSAKey
 
@@ -232,7 +232,7 @@ def test_another_client_cannot_show_it(cast: Cast, agent: Agent, oidc: Server) -
     assert not OAuthAccessToken.objects.exists()
 
 
-def test_a_provider_that_does_not_answer_is_asked_once_a_minute(cast: Cast, oidc: Server) -> None:
+def test_a_provider_that_does_not_answer_is_requested_once_a_minute(cast: Cast, oidc: Server) -> None:
     provider = add_oidc(cast.account, oidc, "example.com")
     agent = Agent(provider, oidc)
     assertion = oidc.sign(agent.claims())

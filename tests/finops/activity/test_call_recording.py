@@ -19,7 +19,7 @@ def toys(cast: Cast) -> McpClient:
     return McpClient(mint(cast), toy_server(make_toys(prompts=True)))
 
 
-def test_a_call_is_noted_with_arguments_credential_time_and_size(cast: Cast, toys: McpClient) -> None:
+def test_a_call_is_recorded_with_arguments_credential_time_and_size(cast: Cast, toys: McpClient) -> None:
     answer = toys.call("echo", top=3, group_by=["service"])
 
     (call,) = stored_calls(cast.account)
@@ -47,7 +47,7 @@ def test_a_refused_call_is_recorded_with_its_error(cast: Cast, toys: McpClient) 
     assert call.console_page == ""
 
 
-def test_a_fault_of_ours_is_noted_by_the_incident_that_the_log_has(cast: Cast, toys: McpClient) -> None:
+def test_a_fault_of_ours_is_recorded_by_the_incident_that_the_log_has(cast: Cast, toys: McpClient) -> None:
     problem = toys.problem("broken")
 
     (call,) = stored_calls(cast.account)
@@ -55,14 +55,14 @@ def test_a_fault_of_ours_is_noted_by_the_incident_that_the_log_has(cast: Cast, t
     assert "incident" in call.problem
 
 
-def test_a_write_with_a_read_key_is_noted_as_refused(cast: Cast, toys: McpClient) -> None:
+def test_a_write_with_a_read_key_is_recorded_as_refused(cast: Cast, toys: McpClient) -> None:
     toys.problem("rename", name="Mine")
 
     (call,) = stored_calls(cast.account)
     assert (call.name, call.outcome) == ("rename", CallOutcome.REFUSED)
 
 
-def test_a_write_with_a_read_only_connection_is_noted_as_refused_and_names_its_person(cast: Cast) -> None:
+def test_a_write_with_a_read_only_connection_is_recorded_as_refused_and_names_its_person(cast: Cast) -> None:
     tokens = OAuthClient().connect(cast.member, "acme", "read")
     toys = McpClient(tokens.access, toy_server(make_toys()))
 
@@ -92,7 +92,7 @@ def test_a_write_with_a_read_only_connection_is_noted_as_refused_and_names_its_p
     ],
     ids=["unknown tool", "arguments are no object", "no name", "a name without end"],
 )
-def test_a_call_that_cannot_be_made_is_noted_as_refused(
+def test_a_call_that_cannot_be_made_is_recorded_as_refused(
     cast: Cast, toys: McpClient, params: dict[str, object], name: str, arguments: str
 ) -> None:
     toys.http(
@@ -105,7 +105,7 @@ def test_a_call_that_cannot_be_made_is_noted_as_refused(
     assert call.problem
 
 
-def test_a_prompt_is_noted_too(cast: Cast, toys: McpClient) -> None:
+def test_a_prompt_is_recorded_too(cast: Cast, toys: McpClient) -> None:
     text = toys.result("prompts/get", {"name": "weekly", "arguments": {"team": "Core"}})
 
     (call,) = stored_calls(cast.account)
@@ -121,7 +121,7 @@ def test_other_requests_than_calls_are_not_recorded(cast: Cast, toys: McpClient)
     assert stored_calls(cast.account) == []
 
 
-def test_each_call_of_a_batch_is_noted(cast: Cast, toys: McpClient) -> None:
+def test_each_call_of_a_batch_is_recorded(cast: Cast, toys: McpClient) -> None:
     ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo"}}
 
     toys.http(json.dumps([ask, {**ask, "id": 2}, {**ask, "id": 3}]).encode())

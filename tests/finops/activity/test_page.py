@@ -108,7 +108,7 @@ def test_people_see_calls_with_keys_and_of_their_own_apps_alone(
     ) in " ".join(page.split())
 
 
-def test_a_call_of_somebody_elses_app_is_not_found_but_by_admins(cast: Cast, client_for: ClientFor) -> None:
+def test_a_call_of_another_persons_app_is_not_found_but_by_admins(cast: Cast, client_for: ClientFor) -> None:
     note(call_of(credential_of(cast.account, person=cast.owner), arguments={"whose": "the owner's"}))
     url = f"{URL}{newest_id(cast)}/"
 

@@ -131,7 +131,7 @@ def test_a_channel_is_made_changed_and_deleted(acme: Account, member: Client, re
     ],
     ids=["private", "scheme", "no url", "address", "no address", "key"],
 )
-def test_a_target_that_cannot_be_is_refused_beside_its_field(
+def test_a_target_that_cannot_be_is_refused_at_its_field(
     acme: Account, member: Client, kind: str, target: dict[str, str], expected_message: str
 ) -> None:
     answer = member.post(f"{URL}channels/new/?kind={kind}", {"name": "New", **target})

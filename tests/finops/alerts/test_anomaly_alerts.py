@@ -192,7 +192,7 @@ def test_an_anomaly_that_ended_more_than_three_days_before_the_data_is_not_sent(
     assert len(titles) == count
 
 
-def test_a_source_that_delivers_later_than_others_is_judged_by_its_own_data(acme: Account) -> None:
+def test_a_source_that_delivers_later_than_others_is_evaluated_by_its_own_data(acme: Account) -> None:
     add_source(acme, bill(service="Network"), name="Fresh")
     last = LAST - timedelta(days=5)
     late = add_source(acme, bill(last=last), name="Late")
@@ -202,7 +202,7 @@ def test_a_source_that_delivers_later_than_others_is_judged_by_its_own_data(acme
     assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
-def test_a_fresh_source_is_not_judged_by_one_that_delivers_later(acme: Account) -> None:
+def test_a_fresh_source_is_not_evaluated_by_one_that_delivers_later(acme: Account) -> None:
     add_source(acme, bill(service="Network", last=LAST - timedelta(days=5)), name="Late")
     fresh = add_source(acme, bill(), name="Fresh")
     subscribe_to_anomalies(acme, 100)

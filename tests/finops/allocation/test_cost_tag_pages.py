@@ -109,7 +109,7 @@ def test_a_row_and_the_csv_of_a_cost_tag_are_the_cost_explorers(cast: Cast, envi
     }
 
 
-def test_after_splits_each_value_stands_before_and_after_side_by_side(cast: Cast, environment_tag: CostTag) -> None:
+def test_after_splits_each_value_is_shown_before_and_after_side_by_side(cast: Cast, environment_tag: CostTag) -> None:
     shared = SplitDraft(
         name="Development",
         dimension="cost_tag:environment",

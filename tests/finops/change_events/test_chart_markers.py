@@ -64,7 +64,7 @@ def test_a_day_has_a_marker_and_the_table_lists_each_event(cast: Cast) -> None:
     assert "Deployment (3)" in page
 
 
-def test_an_event_stands_in_the_bucket_of_its_day(cast: Cast) -> None:
+def test_an_event_is_in_the_bucket_of_its_day(cast: Cast) -> None:
     (marker,) = markers_on_chart(page_of(cast, granularity="week"))
 
     assert marker["label"] == "2026-03-02"

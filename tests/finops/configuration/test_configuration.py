@@ -128,7 +128,7 @@ def test_a_plan_writes_nothing_and_names_what_differs(acme: Account) -> None:
     assert fingerprint() == before
 
 
-def test_rows_that_a_file_leaves_out_stay_unless_deletion_is_asked_for(account_with_objects: Account) -> None:
+def test_rows_that_a_file_leaves_out_stay_unless_deletion_is_requested(account_with_objects: Account) -> None:
     text = "version: 1\nbudgets:\n  - {name: everything, amount: 5, currency: USD}\n"
 
     assert lines(account_with_objects, text) == ["change budgets everything"]

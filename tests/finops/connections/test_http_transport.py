@@ -186,7 +186,7 @@ def test_a_missing_permission_is_named_with_what_the_vendor_says(replay: ReplayS
 
 
 @pytest.mark.parametrize(("minutes", "side"), [(-12, "ahead of"), (12, "behind")])
-def test_a_clock_that_is_wrong_is_named_beside_the_error(
+def test_a_clock_that_is_wrong_is_named_next_to_the_error(
     replay: ReplayServer, minutes: int, side: str
 ) -> None:
     date = format_datetime(clock.now() + timedelta(minutes=minutes), usegmt=True)

@@ -252,7 +252,7 @@ def test_a_connection_of_a_connector_that_is_gone_says_so(
     assert "Connector “bill_box” is not available" in text_of(answer)
 
 
-def test_layouts_of_providers_are_offered_beside_the_field_of_the_files(cast: Cast) -> None:
+def test_layouts_of_providers_are_offered_next_to_the_field_of_the_files(cast: Cast) -> None:
     html = signed_in(cast.member).get("/a/acme/connections/new/?connector=bucket_focus").content.decode()
 
     field = re.search(r'<input type="text" name="pattern" value="\*\*/\*"[^>]*id="id_pattern">', html)

@@ -260,7 +260,7 @@ def test_files_that_an_import_left_unread_are_read_by_the_task(bills: Bills) -> 
     assert load_at(bills.account).coverage.complete_through == ago(3)
 
 
-def test_two_currencies_are_each_looked_at_alone(bills: Bills) -> None:
+def test_two_currencies_are_each_evaluated_separately(bills: Bills) -> None:
     lines = usage(three_services({}), BEGIN, NEWEST)
     lines += usage(three_services(LATE), BEGIN, NEWEST, BillingCurrency="EUR")
     bills.bring("AWS", lines, on=TODAY)

@@ -240,7 +240,7 @@ def test_a_member_renames_and_deletes_a_source(cast: Cast) -> None:
     assert actions[-3:] == ["cost_source.rename", "cost_source.change_settle_days", "cost_source.delete"]
 
 
-def test_a_name_that_is_taken_is_said_beside_the_form(cast: Cast) -> None:
+def test_a_name_that_is_taken_is_said_next_to_the_form(cast: Cast) -> None:
     client = signed_in(cast.member)
     upload(client, MAY)
 

@@ -100,7 +100,7 @@ def test_amounts_follow_the_accounts_cost_view(acme: Account, cast: Cast) -> Non
     assert value.amounts == [MoneyAmount(amount=Decimal(5), currency="USD")]
 
 
-def test_only_days_that_are_asked_for_count(acme: Account) -> None:
+def test_only_days_that_are_requested_count(acme: Account) -> None:
     add_source(acme, [cost(DAY, 5, service="a"), cost(date(2025, 1, 2), 3, service="old")])
 
     assert values(acme, "service") == ["a"]

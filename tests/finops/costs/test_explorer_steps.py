@@ -155,7 +155,7 @@ def test_a_year_is_shown_by_month_and_a_week_by_day() -> None:
     assert explorer_steps.with_period(year, "last_7_days").granularity == "day"
 
 
-def test_without_a_comparison_rows_stand_by_amount() -> None:
+def test_without_a_comparison_rows_are_sorted_by_amount() -> None:
     query = SpendQuery(compare_to="previous_period", order_by="change")
 
     assert explorer_steps.compared_to(query, "none").order_by == "amount"

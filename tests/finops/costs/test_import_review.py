@@ -94,7 +94,7 @@ def test_a_month_that_continues_does_not_wait(cast: Cast, source: CostSource) ->
     assert import_upload(cast, source, month_of("2026-09", "13.5", days=20)).status == "done"
 
 
-def test_a_waiting_import_is_done_when_somebody_confirms_it(cast: Cast, source: CostSource) -> None:
+def test_a_waiting_import_is_done_after_its_confirmation(cast: Cast, source: CostSource) -> None:
     import_upload(cast, source, SEPTEMBER)
     job = import_upload(cast, source, month_of("2026-09", "5"))
     services.confirm_import(job=job, actor=cast.actor)
@@ -127,7 +127,7 @@ def test_a_confirmed_import_runs_before_one_that_was_queued_after_it(cast: Cast,
     assert total(cast.account) == Decimal(165)
 
 
-def test_a_confirmed_import_that_is_interrupted_is_taken_up_again(cast: Cast, source: CostSource) -> None:
+def test_a_confirmed_import_that_is_interrupted_is_continued(cast: Cast, source: CostSource) -> None:
     import_upload(cast, source, SEPTEMBER)
     job = import_upload(cast, source, month_of("2026-09", "5"))
     CostImport.objects.filter(pk=job.pk).update(attempts=3)

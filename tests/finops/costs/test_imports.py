@@ -113,7 +113,7 @@ def test_an_import_that_is_done_is_not_run_again(cast: Cast, source: CostSource,
     assert total(cast.account) == Decimal("1.5")
 
 
-def test_an_import_whose_process_died_is_taken_up_again(cast: Cast, source: CostSource) -> None:
+def test_an_import_whose_process_died_is_continued(cast: Cast, source: CostSource) -> None:
     upload = SimpleUploadedFile("focus.csv", MAY.encode())
     job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
     CostImport.objects.filter(pk=job.pk).update(status="running", attempts=1)

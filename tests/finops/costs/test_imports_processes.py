@@ -71,7 +71,7 @@ def worker(job: CostImport) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def test_an_import_killed_just_before_its_commit_is_taken_up_at_once_and_counts_once(
+def test_an_import_killed_just_before_its_commit_is_continued_at_once_and_counts_once(
     cast: Cast, source: CostSource
 ) -> None:
     job = queue_bill(cast, source)

@@ -66,7 +66,7 @@ def invoice_details() -> list[tuple[str, str, Decimal]]:
     return [(row.invoice_id, row.detail_id, row.billed_cost) for row in rows]
 
 
-def test_an_invoice_and_its_period_come_beside_the_costs(
+def test_an_invoice_and_its_period_come_next_to_the_costs(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     job = import_bill(

@@ -117,7 +117,7 @@ def test_a_third_group_is_refused() -> None:
         SpendQuery.from_params({"group_by": ["a", "b", "c"]})
 
 
-def test_every_named_period_can_be_asked_for() -> None:
+def test_every_named_period_can_be_requested() -> None:
     assert set(Period.__args__) == set(PERIODS)  # type: ignore[attr-defined]
 
 

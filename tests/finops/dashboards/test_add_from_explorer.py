@@ -41,7 +41,7 @@ def test_options_that_a_widget_cannot_have_are_named_before(cast: Cast) -> None:
     assert "Not kept" not in member.get(f"{ADD}?period=last_7_days&group_by=region").content.decode()
 
 
-def test_a_personal_board_of_somebody_else_is_not_offered(cast: Cast) -> None:
+def test_a_personal_board_of_another_person_is_not_offered(cast: Cast) -> None:
     board = create_dashboard(account=cast.account, actor=ACTOR, name="Private", owner=cast.owner)
     member = signed_in(cast.member)
 

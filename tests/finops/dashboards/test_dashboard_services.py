@@ -182,7 +182,7 @@ def test_a_budget_of_another_account_is_as_one_that_does_not_exist(acme: Account
     assert message[0] == message[1]
 
 
-def test_forty_widgets_stand_on_a_board_and_no_more(acme: Account) -> None:
+def test_forty_widgets_fit_on_a_board_and_no_more(acme: Account) -> None:
     dashboard = create_board(acme, "Full", *[widget("text")] * 40)
 
     assert dashboard.widgets.count() == 40

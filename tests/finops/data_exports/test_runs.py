@@ -123,7 +123,7 @@ def test_other_owners_of_values_and_names_of_sources_write_months_again(
     assert sums(paths, "x_Team") == spend(bucket.account, "team", splits="before")
 
 
-def test_a_file_that_somebody_deleted_is_written_again(bucket: Bucket, tmp_path: Path) -> None:
+def test_a_file_that_was_deleted_is_written_again(bucket: Bucket, tmp_path: Path) -> None:
     add_source(bucket.account, lines())
     export = bucket.create()
     bucket.run(export)

@@ -71,7 +71,7 @@ def test_a_wrong_line_is_named_with_what_is_wrong(line: str, expected: str) -> N
     assert problem(csv(line)).startswith(expected)
 
 
-def test_a_pair_that_stands_twice_names_both_lines() -> None:
+def test_a_pair_that_occurs_twice_names_both_lines() -> None:
     content = csv("2026-03-19,EUR,USD,1.1", "2026-03-19,EUR,USD,1.2")
     assert problem(content) == "Line 3: EUR to USD on 2026-03-19 is in line 2 too."
 

@@ -147,7 +147,7 @@ def test_the_account_sees_the_export_and_each_download(cast: Cast, operator_clie
     )
 
 
-def test_an_operator_who_looks_downloads_nothing(cast: Cast, operator_client: Client) -> None:
+def test_an_operator_with_view_access_downloads_nothing(cast: Cast, operator_client: Client) -> None:
     export, _page = request(cast, operator_client)
     tasks.run_export(cast.account.pk, export.pk)
     person = User.objects.create_user("looks@example.com", "a long enough secret", is_staff=True)

@@ -45,7 +45,7 @@ def test_terms_are_short_enough_for_a_popover() -> None:
     assert {name: len(term.text) for name, term in TERMS.items() if len(term.text) > 140} == {}
 
 
-def test_a_label_has_a_link_to_its_term_and_the_text_beside_it(cast: Cast) -> None:
+def test_a_label_has_a_link_to_its_term_and_the_text_next_to_it(cast: Cast) -> None:
     page = signed_in(cast.owner).get("/a/acme/settings/cost-view/").content.decode()
 
     assert 'href="/a/acme/help/glossary/#amortized-cost"' in page

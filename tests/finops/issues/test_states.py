@@ -284,7 +284,7 @@ def test_a_tracker_without_issues_is_not_polled(
     assert (run_polls(), fake.paths()) == (0, [])
 
 
-def test_a_tracker_is_looked_at_each_quarter_of_an_hour(issue: SavingIssue, fake: FakeTracker) -> None:
+def test_a_tracker_is_polled_every_quarter_of_an_hour(issue: SavingIssue, fake: FakeTracker) -> None:
     assert [run_polls(fake, at=NOON + timedelta(minutes=each)) for each in (14, 16, 20, 32)] == [0, 1, 0, 1]
 
 

@@ -293,7 +293,7 @@ def labels_of(tracker: IssueTracker) -> set[str]:
 # The secret
 
 
-def test_the_token_stands_nowhere_but_sealed(
+def test_the_token_is_stored_only_sealed(
     acme: Account,
     cast: Cast,
     tracker: IssueTracker,

@@ -56,7 +56,7 @@ def test_stacked_parts_stand_on_each_other_and_credits_below_the_axis() -> None:
     [[None, None], [0.0, 0.0], [-5.0, None], [1e-9, 2e-9], [1e15, 3.0], [0.1] * 62],
     ids=["no data", "nothing", "credits alone", "tiny", "huge", "two months of days"],
 )
-def test_every_part_stands_within_the_drawing(values: list[float | None]) -> None:
+def test_every_part_is_within_the_drawing(values: list[float | None]) -> None:
     chart = ColumnChart(
         title="Spend", currency="EUR", labels=[f"{at}" for at in range(len(values))],
         series=[DrawnSeries(name="Spend", values=values)],

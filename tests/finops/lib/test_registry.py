@@ -7,7 +7,7 @@ import pytest
 from finops.lib.registry import Registry
 
 
-def test_entries_stand_in_the_order_they_were_added() -> None:
+def test_entries_are_in_the_order_they_were_added() -> None:
     numbers: Registry[int] = Registry("number")
     for name, number in (("two", 2), ("one", 1), ("three", 3)):
         numbers.add(name, number)

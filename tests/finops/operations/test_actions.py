@@ -62,7 +62,7 @@ def test_an_act_is_in_the_operator_log_and_in_the_audit_log_of_the_account(
     assert (line.object_repr, line.change_message) == ("Claude", "Revoke key: The key is revoked.")
 
 
-def test_an_operator_who_looks_sees_no_button_and_does_nothing(cast: Cast, staff_client: Client) -> None:
+def test_an_operator_with_view_access_sees_no_button_and_does_nothing(cast: Cast, staff_client: Client) -> None:
     key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
     url = action_url(MCPKey, key.pk, "revoke")
 
@@ -189,7 +189,7 @@ def test_a_run_of_a_data_export_is_canceled_and_retried(operator_client: Client,
     ]
 
 
-def test_an_operator_who_looks_cancels_and_retries_no_run(staff_client: Client, cast: Cast) -> None:
+def test_an_operator_with_view_access_cancels_and_retries_no_run(staff_client: Client, cast: Cast) -> None:
     pk = int(str(MAKERS["run_id"](cast.account)))
 
     for name in ("cancel", "retry"):

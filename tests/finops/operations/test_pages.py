@@ -90,7 +90,7 @@ def test_staff_find_the_console_in_their_menu(cast: Cast) -> None:
     assert 'href="/admin/"' not in signed_in(cast.viewer).get("/a/acme/").content.decode()
 
 
-def test_a_list_has_rows_of_every_account_and_of_the_one_that_is_asked_for(
+def test_a_list_has_rows_of_every_account_and_of_the_one_that_is_requested(
     cast: Cast, operator: Client
 ) -> None:
     for account in (cast.account, cast.other_account):

@@ -51,7 +51,7 @@ def figures(rows: list[dict[str, str]]) -> dict[tuple[str, str, str, str, str], 
     return {(row["section"], row["name"], row["period"], row["figure"], row["unit"]): row for row in rows}
 
 
-def test_csv_has_what_was_billed_beside_each_converted_amount(cast: Cast, euros: Account) -> None:
+def test_csv_has_what_was_billed_next_to_each_converted_amount(cast: Cast, euros: Account) -> None:
     set_rates(euros, *weekly(FIRST, 13))
 
     rows = csv_rows(signed_in(cast.viewer).get(PAGE, {**CONVERTED, "format": "csv"}))

@@ -257,7 +257,7 @@ def test_mapping_leads_back_to_this_account_alone(cast: Cast, saas_account: Acco
     ],
     ids=["unknown customer", "no value", "no customer", "null"],
 )
-def test_an_alias_that_cannot_be_is_refused_beside_its_field(
+def test_an_alias_that_cannot_be_is_refused_at_its_field(
     cast: Cast, saas_account: Account, fields: dict[str, str], problem: str
 ) -> None:
     answer = signed_in(cast.member).post(ALIASES, fields)

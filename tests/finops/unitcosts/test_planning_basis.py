@@ -67,7 +67,7 @@ def test_the_choice_is_in_plain_sight_and_can_be_switched(cast: Cast, account_wi
     assert "Default (billed)" in client.get(economics).content.decode()
 
 
-def test_the_overview_forecasts_in_the_basis_of_the_spend_beside_it(cast: Cast, account_with_fee: Account) -> None:
+def test_the_overview_forecasts_in_the_basis_of_the_spend_next_to_it(cast: Cast, account_with_fee: Account) -> None:
     page = signed_in(cast.viewer).get("/a/acme/")
 
     [forecast] = page.context["forecasts"]

@@ -54,7 +54,7 @@ def test_a_message_that_cannot_be_sent_is_counted(dead_redis_url: str, tmp_path:
     assert Scrape(metrics.exposition()[1].decode()).value("finops_beat_messages_total", outcome="failed") == 1
 
 
-def test_beat_says_when_it_looked_last_and_what_is_due(tmp_path: Path) -> None:
+def test_beat_reports_its_last_run_and_what_is_due(tmp_path: Path) -> None:
     port = free_port()
     environment = {
         "VAR_DIR": str(tmp_path / "var"),

@@ -130,7 +130,7 @@ def test_a_wrong_event_is_refused_with_a_message_of_cloudevents(
     assert inbox() == []
 
 
-def test_each_event_of_a_batch_is_judged_alone_and_whole(push_client: PushClient) -> None:
+def test_each_event_of_a_batch_is_validated_separately(push_client: PushClient) -> None:
     batch = [
         cloudevent(id="1", data={"a": 1, "b": 2}),
         cloudevent(id="2", data={"a": 1, "b": 10**20}),
@@ -306,7 +306,7 @@ bodies = (
 
 @with_examples(0.5)
 @given(body=bodies)
-def test_any_body_is_judged_or_refused(body: bytes) -> None:
+def test_any_body_is_validated_or_refused(body: bytes) -> None:
     try:
         translation = check_cloudevents(body)
     except MalformedBody:
@@ -329,7 +329,7 @@ def test_any_body_is_judged_or_refused(body: bytes) -> None:
     content_type=st.none() | st.sampled_from(["", "application/json", "text/plain", "a/b+json;c"]),
     body=bodies,
 )
-def test_any_headers_are_judged_or_refused(
+def test_any_headers_are_validated_or_refused(
     headers: dict[str, str], content_type: str | None, body: bytes
 ) -> None:
     try:

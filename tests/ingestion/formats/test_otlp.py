@@ -335,7 +335,7 @@ def check_request(request: Any) -> None:
     | st.binary(max_size=40)
     | st.integers(1, 3_000).map(lambda deep: b'{"resourceMetrics":[' * deep)
 )
-def test_any_json_is_judged_or_refused(body: bytes) -> None:
+def test_any_json_is_validated_or_refused(body: bytes) -> None:
     try:
         request = decode_json(body)
     except MalformedBody:
@@ -345,7 +345,7 @@ def test_any_json_is_judged_or_refused(body: bytes) -> None:
 
 @with_examples(0.5)
 @given(body=broken_protobuf | st.binary(max_size=60))
-def test_any_protobuf_is_judged_or_refused(body: bytes) -> None:
+def test_any_protobuf_is_validated_or_refused(body: bytes) -> None:
     try:
         request = decode_protobuf(body)
     except MalformedBody:

@@ -23,7 +23,7 @@ def test_a_viewer_reads_of_them_where_an_assistant_is_connected(cast: Cast) -> N
     assert all(f"<code>{prompt.name}</code>" in page for prompt in registry.prompts())
 
 
-def test_a_member_reads_of_them_beside_a_new_key(cast: Cast) -> None:
+def test_a_member_reads_of_them_next_to_a_new_key(cast: Cast) -> None:
     client = signed_in(cast.member)
     token = client.get("/a/acme/settings/mcp-keys/new/").context["form"]["form_token"].value()
     form = {"name": "Laptop", "scope": "read", "form_token": token}

@@ -117,7 +117,7 @@ def test_a_chosen_argument_filters_the_calls(mcp_client: McpClient) -> None:
 
 
 @requirement("prompts:get")
-def test_a_budget_is_looked_at_in_its_own_period_and_scope(mcp_client: McpClient) -> None:
+def test_a_budget_is_evaluated_in_its_own_period_and_scope(mcp_client: McpClient) -> None:
     text = text_of(mcp_client, "budget_health", budget="growth of the YEAR")
     listing, forecast, spend, change, calls = calls_in(text)
 

@@ -49,7 +49,7 @@ def test_the_tool_leads_to_the_page(cast: Cast, mcp_client: McpClient, answer: d
     assert url.endswith(f"{PAGE}?receipt={answer['receipt']}")
 
 
-def test_a_receipt_of_another_account_is_unknown_beside_its_field(cast: Cast, answer: dict[str, Any]) -> None:
+def test_a_receipt_of_another_account_is_unknown_at_its_field(cast: Cast, answer: dict[str, Any]) -> None:
     response = signed_in(cast.stranger).get("/a/elsewhere/verify-answer/", {"receipt": answer["receipt"]})
 
     assert f"unknown receipt {answer['receipt']}" in text_of(response, status=422)

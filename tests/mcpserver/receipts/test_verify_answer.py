@@ -85,7 +85,7 @@ def test_another_month_that_was_restated_changes_nothing(
     assert (verified["outcome"], verified["restated"]) == ("same", [])
 
 
-def test_a_month_restated_outside_of_the_filter_is_named_beside_the_same_figures(
+def test_a_month_restated_outside_of_the_filter_is_named_next_to_the_same_figures(
     mcp_client: McpClient, bills: Bills
 ) -> None:
     with at(ASKED):

@@ -102,7 +102,7 @@ def test_a_metric_that_begins_within_the_earlier_days_has_no_change_but_the_reas
     assert "The metric's first event, of 2026-02-01, is within the previous period." in answer["summary"]
 
 
-def test_days_without_events_on_one_side_are_said_beside_the_change(cast: Cast, mcp_client: McpClient) -> None:
+def test_days_without_events_on_one_side_are_said_next_to_the_change(cast: Cast, mcp_client: McpClient) -> None:
     jobs = [date(2026, 1, 4), date(2026, 2, 5), date(2026, 2, 6), date(2026, 3, 2)]
     push_events(cast.account, [event(day, "acme", 5) for day in jobs])
 

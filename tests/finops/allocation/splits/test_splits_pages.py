@@ -135,7 +135,7 @@ def test_the_preview_of_a_change_does_not_meet_itself(member: Client, payer: Acc
         assert SharedCostSplit.objects.get().method == "even"
 
 
-def test_before_and_after_stand_side_by_side(member: Client, payer: Account) -> None:
+def test_before_and_after_are_side_by_side(member: Client, payer: Account) -> None:
     split = create_split_row(payer)
 
     answer = member.get(f"{PAGE}{split.pk}/?period=last_30_days")

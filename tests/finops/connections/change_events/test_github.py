@@ -192,7 +192,7 @@ def test_a_page_that_changed_is_the_only_one_that_costs(cast: Cast, github: GitH
     assert titles(cast)[-1] == "checkout Version 4"
 
 
-def test_pages_of_one_token_are_not_asked_for_with_another(cast: Cast, github: GitHubHost) -> None:
+def test_pages_of_one_token_are_not_requested_with_another(cast: Cast, github: GitHubHost) -> None:
     connection = connect(cast)
     sync(cast, connection)
     github.tokens = {"github_pat_other_0123456789"}

@@ -131,7 +131,7 @@ def test_a_viewer_and_a_stranger_change_no_key(cast: Cast, cost_client: CostPush
     assert "Regenerate" not in page
 
 
-def test_only_the_hash_of_a_key_is_stored_and_its_use_is_noted(cast: Cast, cost_client: CostPushClient) -> None:
+def test_only_the_hash_of_a_key_is_stored_and_its_use_is_recorded(cast: Cast, cost_client: CostPushClient) -> None:
     cost_client.send("GET", PUSHES)
 
     (key,) = CostKey.objects.unscoped().all()

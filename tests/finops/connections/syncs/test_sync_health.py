@@ -39,7 +39,7 @@ def test_a_source_without_a_line_says_so(cast: Cast, connection: CostConnection)
     assert (each.status, each.reason) == ("no_data", "No cost lines found yet.")
 
 
-def test_a_synced_source_says_when_it_is_looked_at_next(
+def test_a_synced_source_says_when_it_is_synced_next(
     cast: Cast, connection: CostConnection, export: Path
 ) -> None:
     write_month(export, this_month(), "1")

@@ -156,7 +156,7 @@ def test_many_invoices_are_read_page_by_page(api: AtlasApi) -> None:
 
 
 @pytest.mark.parametrize("squeezed", [False, True])
-def test_the_report_is_asked_for_waited_for_and_downloaded_without_our_credential(
+def test_the_report_is_requested_waited_for_and_downloaded_without_our_credential(
     api: AtlasApi, sleeps: list[float], tmp_path: Path, squeezed: bool
 ) -> None:
     api.body = gzip.compress(TEXT.encode()) if squeezed else TEXT.encode()

@@ -115,7 +115,7 @@ def test_the_tag_of_who_created_a_resource_is_its_actor() -> None:
     assert list(read.report.tag_keys) == ["Oracle-Tags.CreatedBy"]
 
 
-def test_overage_is_in_the_cost_and_is_kept_beside_it() -> None:
+def test_overage_is_in_the_cost_and_is_kept_next_to_it() -> None:
     row = FocusRead(report({"cost/overageFlag": "true", "cost/myCostOverage": "0.1"})).row
     assert (row["billed_cost"], row["x:^cost^overage"], row["x:^overage^flag"]) == (
         Decimal("0.24"),

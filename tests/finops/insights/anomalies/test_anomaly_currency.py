@@ -198,7 +198,7 @@ def test_the_part_of_a_scope_is_converted_too(acme: Account, euros: Anomaly) -> 
     assert abs(row.impact_in_scope - own.impact_in_scope * row.impact / own.impact) < Decimal("1e-12")
 
 
-def test_pages_show_the_stored_amount_beside_the_converted_one(
+def test_pages_show_the_stored_amount_next_to_the_converted_one(
     cast: Cast, acme: Account, euros: Anomaly, client_for: ClientFor
 ) -> None:
     enter(acme)

@@ -67,7 +67,7 @@ def test_detection_is_due_once_for_each_change_and_day(acme: Account) -> None:
     assert due_accounts() == [acme.pk]
 
 
-def test_a_look_that_takes_longer_than_a_task_may_ends_says_so_and_is_tried_again(acme: Account) -> None:
+def test_a_detection_that_takes_longer_than_a_task_may_ends_says_so_and_is_tried_again(acme: Account) -> None:
     add_source(acme, bill())
     with clock.frozen(NOON):
         with limit_time(0):
@@ -343,7 +343,7 @@ def test_an_anomaly_that_ended_long_ago_is_closed(acme: Account) -> None:
     assert (old.state, incident_of(old).marked_by_label) == ("resolved", "the detector")
 
 
-def test_a_look_leaves_the_other_account_alone(acme: Account, cast: Cast) -> None:
+def test_a_detection_leaves_the_other_account_alone(acme: Account, cast: Cast) -> None:
     add_source(acme, bill(with_extra(SPIKE, SPIKE, "500")))
 
     assert not detect_if_due(cast.other_account)
@@ -352,7 +352,7 @@ def test_a_look_leaves_the_other_account_alone(acme: Account, cast: Cast) -> Non
     assert not Anomaly.objects.unscoped().filter(account=cast.other_account).exists()
 
 
-def test_while_one_looks_another_does_not(acme: Account) -> None:
+def test_only_one_worker_at_a_time_runs_the_detection(acme: Account) -> None:
     add_source(acme, bill())
     name = f"anomalies {acme.pk}"
 

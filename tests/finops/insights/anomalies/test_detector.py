@@ -205,7 +205,7 @@ def test_two_weeks_are_too_few_to_say_anything() -> None:
 
 
 @pytest.mark.parametrize("extra", [1, 5, 20, 39])
-def test_a_later_look_gives_the_same_first_day(extra: int) -> None:
+def test_a_later_detection_gives_the_same_first_day(extra: int) -> None:
     def shape(index: int) -> float:
         return weekly(index) * (2.0 if AT <= index <= AT + 6 else 1.0)
 
@@ -232,7 +232,7 @@ def test_the_size_of_the_currency_does_not_matter(factor: float, at: int, times:
 
 @settings(max_examples=examples(15), deadline=None)
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1e12)), max_size=60))
-def test_any_series_is_judged_the_same_twice(values: list[float | None]) -> None:
+def test_any_series_is_evaluated_the_same_twice(values: list[float | None]) -> None:
     first, second = (detect(Series(START, values)) for _ in range(2))
 
     assert first == second

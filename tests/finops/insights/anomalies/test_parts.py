@@ -73,7 +73,7 @@ def number_of_parts() -> int:
     return len(AnomalyRun.objects.get().parts["parts"])
 
 
-def test_parts_find_what_one_look_finds(acme: Account, large: list[tuple[str, int]]) -> None:
+def test_parts_find_what_one_detection_finds(acme: Account, large: list[tuple[str, int]]) -> None:
     source = add_source(acme, spike_lines())
     change_anomaly_settings(account=acme, actor=ACTOR, watches=["tag:team"], minimum_impacts={})
     with pytest.MonkeyPatch.context() as patch:
@@ -150,7 +150,7 @@ def test_anomalies_marked_as_expected_are_learned_in_parts(acme: Account, large:
     assert due_accounts() == []
 
 
-def test_an_account_with_few_lines_is_looked_at_in_one_piece(acme: Account) -> None:
+def test_an_account_with_few_lines_is_processed_in_one_piece(acme: Account) -> None:
     add_source(acme, [*spike_lines(), cost(LAST, 1)])
     assert run_detection(acme)
     assert AnomalyRun.objects.get().parts is None

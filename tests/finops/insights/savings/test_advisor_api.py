@@ -208,7 +208,7 @@ def test_a_recommendation_without_an_amount_is_left_out_and_named(
     assert "1 names no readable amount." in list_savings(acme, SavingsQuery()).refreshes[0].problem
 
 
-def test_a_month_stands_in_where_azure_names_no_year(api: ArmApi, acme: Account, cast: Cast) -> None:
+def test_a_month_is_used_where_azure_names_no_year(api: ArmApi, acme: Account, cast: Cast) -> None:
     source = connect_azure(cast)
     store_lines(acme, source, machine_lines("10"))
     api.items[SUBSCRIPTION] = [advice(1, annualSavingsAmount=None), advice(2, "web-2", savingsCurrency="EUR")]

@@ -185,7 +185,7 @@ def test_a_row_that_cannot_be_read_is_left_out_and_named(
     assert problem in outcome.problems[0]
 
 
-def test_a_saving_before_discounts_stands_in_where_there_is_none_after(
+def test_a_saving_before_discounts_is_used_where_there_is_none_after(
     acme: Account, source: CostSource
 ) -> None:
     bring(

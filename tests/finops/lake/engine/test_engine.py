@@ -59,7 +59,7 @@ def test_sums_equal_those_of_python_decimal_to_the_last_digit(
     assert total(cast.account) == everything
 
 
-def test_only_the_asked_days_count(cast: Cast) -> None:
+def test_only_the_requested_days_count(cast: Cast) -> None:
     store(cast.account, [line(JANUARY + timedelta(days=day), 10**day) for day in range(10)])
     assert total(cast.account, JANUARY + timedelta(days=2), JANUARY + timedelta(days=4)) == 11100
 

@@ -104,7 +104,7 @@ def test_few_events_of_many_bytes_are_no_rows() -> None:
     assert decode(stored_payloads(value)).num_rows == 2
 
 
-def test_only_the_asked_columns_are_given() -> None:
+def test_only_the_requested_columns_are_given() -> None:
     assert decode(stored_payloads(encode_events(some(40))), ["metric"]).column_names == [
         "metric",
         "event_time",
@@ -120,7 +120,7 @@ def test_days_are_those_of_utc() -> None:
         assert set(decode(stored_payloads(value))["day"].to_pylist()) == {date(2026, 1, 1)}
 
 
-def test_the_keys_of_all_events_are_beside_the_value() -> None:
+def test_the_keys_of_all_events_are_next_to_the_value() -> None:
     every = [*some(1, dimensions='{"plan":"pro","a":"b"}'), *some(40), *some(1, dimensions='{"Plan":"x"}')]
     assert encode_events(every).keys == ["Plan", "a", "plan"]
     assert encode_events(some(3)).keys == []

@@ -190,7 +190,7 @@ def test_usage_adds_up_by_dimension_beside_costs_of_the_same_source_number(cast:
     assert queries.dimension_keys(cast.account) == ["Plan", "plan"]
 
 
-def test_a_thousand_dimensions_wait_and_are_asked_together(cast: Cast) -> None:
+def test_a_thousand_dimensions_wait_and_are_queried_together(cast: Cast) -> None:
     keys = [f"Key {number}" for number in range(schema.MAX_KEYS)]
     store(cast.account, [Event(dimensions=dict.fromkeys(keys[::2], "stored"))])
     push(cast.account, [Event(dimensions=dict.fromkeys(keys, "waiting"))])
