@@ -1,4 +1,4 @@
-"""Change events of Lumenly: deployments on weekdays, purchases of commitments, and the cause of each surprise of the story.
+"""Change events of Lumenly: deployments on weekdays, purchases of commitments, and the cause of each anomaly of the scenario.
 Incidents and purchases are validated like pushed events, by a source with a key; the others are pulled (`finops.demo.replays`)."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from finops.change_events.services.keys import EventCredential, generate_event_k
 from finops.change_events.services.sources import create_event_source
 from finops.demo.commitments import COMMITMENTS
 from finops.demo.company import SOURCES, SUB_ACCOUNTS, digest, person
-from finops.demo.story import anomalies
+from finops.demo.scenario import anomalies
 from finops.lib.periods import DateRange, each_day
 from ingestion.events import MAX_EVENTS
 
@@ -34,7 +34,7 @@ BEHIND: Final[dict[str, tuple[str, str, str, str]]] = {
     "forgotten-gpu": ("change", "GPU machine started for a test", "sofia.rossi", "sandbox"),
     "cosmos-outage": ("incident", "EU search is down", "maya.okafor", "eu-prod"),
 }
-"""Surprise of the story -> kind, title, person, account of its event."""
+"""Anomaly of the scenario -> kind, title, person, account of its event."""
 
 _SERVICES: Final = (
     ("checkout", "Amazon Elastic Compute Cloud", "prod"),

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from finops.demo.catalog import CENT
 from finops.demo.company import Source
-from finops.demo.story import growth
+from finops.demo.scenario import growth
 
 
 @dataclass(frozen=True)

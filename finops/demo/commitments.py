@@ -14,7 +14,7 @@ from functools import cache
 from finops.demo.catalog import CENT, SKUS, units
 from finops.demo.company import SUB_ACCOUNTS, digest
 from finops.demo.lines import ResourceLine
-from finops.demo.story import growth
+from finops.demo.scenario import growth
 
 
 @dataclass(frozen=True)

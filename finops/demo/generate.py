@@ -23,7 +23,7 @@ from finops.demo.company import VENDORS
 from finops.demo.fleet import lines_of
 from finops.demo.lines import ResourceLine
 from finops.demo.rows import Rows
-from finops.demo.story import NOISE, SHAPES, anomaly_factors
+from finops.demo.scenario import NOISE, SHAPES, anomaly_factors
 from finops.demo.templates import SCHEMA
 from finops.lib.periods import add_months, month_start
 
@@ -58,7 +58,7 @@ def _scales(line: ResourceLine) -> bool:
 
 def usage_on(source: str, day: date) -> list[tuple[ResourceLine, int]]:
     """Every line that has a quantity on that day, and the quantity in 1e-3."""
-    rng = random.Random(f"lumenly/{source}/{day}")  # noqa: S311 a story, no secret
+    rng = random.Random(f"lumenly/{source}/{day}")  # noqa: S311 demo data, no secret
     volumes = {shape: value(day) for shape, value in SHAPES.items()}
     odd = anomaly_factors(day)
     usage: list[tuple[ResourceLine, int]] = []

@@ -23,7 +23,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from finops.demo.company import CUSTOMERS, CUSTOMERS_IN_EUROPE, DemoCustomer
 from finops.demo.rows import exact
-from finops.demo.story import SHAPES, growth, anomaly_factors
+from finops.demo.scenario import SHAPES, growth, anomaly_factors
 from finops.lake import schema
 from finops.lake.engine import engine
 from finops.lake.schema import Kind
@@ -168,7 +168,7 @@ METRICS = (
 
 def events_on(metric: Metric, day: date) -> Iterator[Event]:
     """The events of one metric on one day, customer by customer."""
-    rng = random.Random(f"lumenly/usage/{metric.name}/{day}")  # noqa: S311 a story, no secret
+    rng = random.Random(f"lumenly/usage/{metric.name}/{day}")  # noqa: S311 demo data, no secret
     odd = {
         anomaly.customer: anomaly.factor
         for anomaly in ANOMALIES

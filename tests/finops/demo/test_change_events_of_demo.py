@@ -14,7 +14,7 @@ from finops.connections.models import CostSync
 from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import CostFilter
 from finops.demo.change_events import BEHIND
-from finops.demo.story import DemoAnomaly, anomalies
+from finops.demo.scenario import DemoAnomaly, anomalies
 from finops.insights.actor_coverage import actor_coverage
 from finops.insights.anomalies.queries import list_anomalies
 from finops.insights.anomalies.schemas import AnomaliesQuery, AnomalyRow

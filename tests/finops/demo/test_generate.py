@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from finops.demo import story
+from finops.demo import scenario
 from finops.demo.commitments import COMMITMENTS, settle, term_of
 from finops.demo.company import CUSTOMER_IDS, SOURCES
 from finops.demo.datasets import write_contracts
@@ -205,10 +205,10 @@ def test_every_customer_has_cost_of_its_own(may_tables: dict[str, pa.Table]) -> 
 
 @pytest.mark.parametrize(
     "anomaly",
-    story.anomalies(date(2026, 1, 1), date(2026, 11, 19)),
+    scenario.anomalies(date(2026, 1, 1), date(2026, 11, 19)),
     ids=lambda one: f"{one.name}-{one.start}",
 )
-def test_a_planted_anomaly_shows_in_the_usage(anomaly: story.DemoAnomaly) -> None:
+def test_a_planted_anomaly_shows_in_the_usage(anomaly: scenario.DemoAnomaly) -> None:
     def quantity(day: date) -> int:
         return sum(
             amount for line, amount in usage_on(anomaly.source, day) if line.workload == anomaly.workload
@@ -222,7 +222,7 @@ def test_a_planted_anomaly_shows_in_the_usage(anomaly: story.DemoAnomaly) -> Non
 def test_any_two_months_have_a_planted_anomaly() -> None:
     for month in range(1, 13):
         start = date(2030, month, 1)
-        assert story.anomalies(start, start + timedelta(days=61))
+        assert scenario.anomalies(start, start + timedelta(days=61))
 
 
 def test_the_warehouse_moves_from_one_service_to_the_other() -> None:
@@ -254,7 +254,7 @@ def test_the_contract_files_name_every_commitment_of_the_bills_at_what_it_costs(
 
 
 def test_the_readme_lists_the_planted_anomalies_as_they_are() -> None:
-    text = (Path(story.__file__).parent / "README.md").read_text()
+    text = (Path(scenario.__file__).parent / "README.md").read_text()
     planted_in_cost = text.split("## Planted anomalies")[1].split("\n## ")[0]
     table = [
         [cell.strip() for cell in line.split("|")[1:-1]]
@@ -265,7 +265,7 @@ def test_the_readme_lists_the_planted_anomalies_as_they_are() -> None:
         ("name", "source and service", "workload", "months", "factor")
     }
     planted: dict[tuple[str, ...], set[int]] = defaultdict(set)
-    for each in story.anomalies(date(2026, 1, 1), date(2026, 12, 31)):
+    for each in scenario.anomalies(date(2026, 1, 1), date(2026, 12, 31)):
         planted[(each.name, f"{each.source}, {each.service}", each.workload, f"{each.factor:g}")].add(
             each.start.month
         )
