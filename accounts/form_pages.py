@@ -10,8 +10,8 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from accounts.page_access import AccountRequest
 from accounts.forms import FormErrors
+from accounts.page_access import AccountRequest
 
 
 def form_page(request: AccountRequest, template: str, form: forms.Form) -> HttpResponse:

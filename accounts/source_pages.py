@@ -14,8 +14,8 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.page_access import AccountRequest
 from accounts.forms import ErrorMessages, FormErrors
+from accounts.page_access import AccountRequest
 from finops.lib.params import id_of
 
 SourceT = TypeVar("SourceT", bound=models.Model)

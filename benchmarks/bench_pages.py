@@ -28,8 +28,8 @@ from finops.demo.people import SLUG, demo_user
 from ingestion.models import Customer, UsageSource
 from mcpserver.registry import ToolAccess, registry
 from tests.cast import signed_in
-from tests.isolation.rows import MAKERS
 from tests.isolation.discovery import account_routes, fill
+from tests.isolation.rows import MAKERS
 from tests.live_settings import STORAGES
 
 TURNS = 9

@@ -28,13 +28,13 @@ from finops.notifications.models import Notification
 from finops.notifications.services import notify
 from finops.receipts import records
 from tests.cast import Cast, make_cast
-from tests.finops.change_events.event_client import event as change_event
-from tests.finops.change_events.event_client import create_event_client
-from tests.ingestion.push_client import event, create_push_client
-from tests.live_settings import STORAGES
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.alerts import create_channel
 from tests.factories.costs import add_source, cost
+from tests.finops.change_events.event_client import create_event_client
+from tests.finops.change_events.event_client import event as change_event
+from tests.ingestion.push_client import create_push_client, event
+from tests.live_settings import STORAGES
+from tests.mcpserver.mcp_client import McpClient, mint
 
 ROWS: Final = 10_000
 PUSHES: Final = 1_000
@@ -97,7 +97,9 @@ def _pushes(cast: Cast) -> tuple[str, int]:
     push_client = create_push_client(cast, name="Small pushes")
     for number in range(PUSHES):
         assert (
-            push_client.push(event(event_id=f"one_{number}"), idempotency_key=f"push-{number:032}").status_code
+            push_client.push(
+                event(event_id=f"one_{number}"), idempotency_key=f"push-{number:032}"
+            ).status_code
             == 200
         )
     return "push of one event", PUSHES

@@ -18,9 +18,9 @@ from django.template import loader
 from django.templatetags.static import static
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Membership, Role
+from accounts.page_access import AccountRequest, account_page
 from finops.lib import clock
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 

@@ -17,7 +17,9 @@ ENDPOINTS: Final = {
 }
 
 
-def push_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def push_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
         return ENDPOINTS.get(request.path_info, get_response)(request)
 

@@ -15,14 +15,18 @@ from mcpserver.rest.endpoint import PREFIX
 from mcpserver.views import PATH, endpoint
 
 
-def mcp_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def mcp_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
         return endpoint(request) if request.path_info == PATH else get_response(request)
 
     return middleware
 
 
-def rest_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def rest_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
         if not request.path_info.startswith(PREFIX):
             return get_response(request)

@@ -15,10 +15,10 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.ratelimit import rate_limiter
 from tests.cast import Cast, make_cast, signed_in
-from tests.examples import SOAK, examples
 from tests.database_template import first_migrates
-from tests.servers import live_server_process
+from tests.examples import SOAK, examples
 from tests.factories.days import NOON
+from tests.servers import live_server_process
 
 __all__ = ["live_server_process"]
 

@@ -37,7 +37,7 @@ def test_the_next_run_restores_what_this_one_has_migrated(
     try:
         assert name == template() == f"migrated_{tmp_path.name}"
         with psycopg.connect(os.environ["DATABASE_URL"], dbname=name) as other:
-            assert other.execute(_CONTENT).fetchall() == _here()
+            assert other.execute(_CONTENT).fetchall() == _applied_migrations()
     finally:
         execute(os.environ["DATABASE_URL"], f'DROP DATABASE IF EXISTS "{name}"')
 
@@ -62,7 +62,7 @@ _CONTENT = """
 """
 
 
-def _here() -> list[tuple[str, ...]]:
+def _applied_migrations() -> list[tuple[str, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT)
         rows: list[tuple[str, ...]] = cursor.fetchall()

@@ -20,12 +20,11 @@ from django.test.utils import CaptureQueriesContext
 from accounts.keys import mint_mcp_key
 from mcpserver.registry import ToolAccess, registry
 from tests.cast import Cast, signed_in
-from tests.finops.connections.pushes.push_steps import csv_rows
-from tests.finops.connections.pushes.push_steps import create_cost_client
-from tests.ingestion.push_client import event, create_push_client
+from tests.finops.connections.pushes.push_steps import create_cost_client, csv_rows
+from tests.ingestion.push_client import create_push_client, event
+from tests.isolation.discovery import account_routes, fill
 from tests.isolation.marks import fill_with_marks
 from tests.isolation.rows import MAKERS
-from tests.isolation.discovery import account_routes, fill
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +87,9 @@ def count_cost_pushes(cast: Cast) -> dict[str, int]:
         "cost push, commit": count(lambda: cost_client.commit(first, 1)),
         "cost push, status": count(lambda: cost_client.send("GET", first)),
         "cost push, list": count(lambda: cost_client.send("GET", "/api/costs/pushes")),
-        "cost push, one call": count(lambda: cost_client.send("POST", "/api/costs/months/2026-05", csv_rows("1"))),
+        "cost push, one call": count(
+            lambda: cost_client.send("POST", "/api/costs/months/2026-05", csv_rows("1"))
+        ),
     }
 
 

@@ -27,14 +27,14 @@ from finops.lib.chart_markers import MAX_LISTED
 from finops.unitcosts.models import UnitMetric
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
-from tests.finops.ai_spend.test_review import claude
-from tests.finops.insights.anomalies.bills import FIRST, SPIKE, bill, run_detection, with_extra
-from tests.finops.insights.commitments.test_commitments import commitment_line
 from tests.factories.budgets import create_budget, source_scope
 from tests.factories.costs import add_source
 from tests.factories.dashboards import create_board, widget
 from tests.factories.days import NOON
 from tests.factories.usage import event, push_events
+from tests.finops.ai_spend.test_review import claude
+from tests.finops.insights.anomalies.bills import FIRST, SPIKE, bill, run_detection, with_extra
+from tests.finops.insights.commitments.test_commitments import commitment_line
 
 TEMPLATES = Path("templates")
 DRAWS = re.compile(r'data-chart=|\{% drawing |"(?:costs/_charts|_chart|mail/_chart)\.html"')

@@ -13,9 +13,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods
 
 from accounts import queries
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import AccountForm, FormErrors, NewAccountForm
 from accounts.models import Account, Role, User
+from accounts.page_access import AccountRequest, account_page
 from accounts.services import change_account, create_account
 
 

@@ -11,9 +11,9 @@ from django.http import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.limits import AUDIT_LOG_DAYS, limit_of
 from accounts.models import AuditEntry, Role
+from accounts.page_access import AccountRequest, account_page
 from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
 
 PAGE = 50

@@ -10,11 +10,11 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.models import OAuthConnection, Role
 from accounts.oauth.queries import ConnectedApp, connected_apps
 from accounts.oauth.redirects import is_loopback
 from accounts.oauth.services import disconnect
+from accounts.page_access import AccountRequest, account_page
 from accounts.snippets import ASSISTANT_PROMPTS, hints_for
 from finops.lib.listing import Column, ListPage
 

@@ -9,9 +9,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts import queries
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors, GlossaryForm
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from accounts.services import replace_glossary
 
 

@@ -10,10 +10,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import NewKeyForm, take_error
 from accounts.keys import mint_mcp_key, revoke_mcp_key
 from accounts.models import MCPKey, Membership, Role
+from accounts.page_access import AccountRequest, account_page
 from accounts.security.reauthentication import reauthenticate_first
 from accounts.snippets import ASSISTANT_PROMPTS, snippets_for
 from finops.lib.errors import UserError

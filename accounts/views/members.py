@@ -11,9 +11,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import queries, services
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors, InvitationForm, RoleForm
 from accounts.models import Invitation, Membership, Role
+from accounts.page_access import AccountRequest, account_page
 from accounts.security.queries import Member, members_with_factors
 from accounts.services import change_role, remove_member
 from finops.lib.listing import Column, ListFilter, Listing, ListPage, wants_csv

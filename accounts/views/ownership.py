@@ -10,9 +10,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import services
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import DeletionForm, ErrorMessages, FormErrors, TransferForm
 from accounts.models import Membership, Role
+from accounts.page_access import AccountRequest, account_page
 from accounts.security.reauthentication import reauthenticate_first
 from finops.lib.formats import dates
 

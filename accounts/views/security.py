@@ -7,9 +7,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors, SecurityForm
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from accounts.security.policy import missing_factor_deadline
 from accounts.security.queries import members_without_second_factor
 from accounts.security.services import change_security_policy

@@ -12,7 +12,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import (
     ErrorMessages,
     FormErrors,
@@ -30,6 +29,7 @@ from accounts.oauth.service_accounts import (
     replace_keys,
     rotate_secret,
 )
+from accounts.page_access import AccountRequest, account_page
 from accounts.security.reauthentication import reauthenticate_first
 from accounts.snippets import service_account_snippets, signed_snippets
 from finops.lib.errors import UserError

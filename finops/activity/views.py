@@ -13,10 +13,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.limits import limit_of
 from accounts.models import Account, Role
+from accounts.page_access import AccountRequest, account_page
 from finops.activity import queries, services
 from finops.activity.calls import MAX_ARGUMENT_BYTES
 from finops.activity.models import DAYS_LIMIT, FEWEST_DAYS, AssistantCall, CallOutcome

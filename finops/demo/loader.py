@@ -27,14 +27,14 @@ from finops.demo.company import LABS, SOURCES, Source
 from finops.demo.dashboards import ensure_dashboard
 from finops.demo.datasets import write_contracts, write_invoices
 from finops.demo.deliveries import (
+    complete_sync,
     connect_vendor,
     connection_of,
     ensure_failing_connection,
-    complete_sync,
     write_bills,
 )
 from finops.demo.generate import MONTHS, first_day, months_between, write_source
-from finops.demo.insights import ensure_savings, detect_anomalies
+from finops.demo.insights import detect_anomalies, ensure_savings
 from finops.demo.layouts import LAYOUTS
 from finops.demo.people import People, ensure_people, remove_people
 from finops.demo.replays import ensure_replays

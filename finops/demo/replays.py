@@ -23,7 +23,7 @@ from finops.connections.services import create_connection
 from finops.connections.vendor_apis.cloudtrail import TrailResource, change_event
 from finops.demo.change_events import PULLED_KINDS, SOURCE_NAME, events_on
 from finops.demo.company import fraction, person
-from finops.demo.deliveries import DAILY, folder_of, complete_sync
+from finops.demo.deliveries import DAILY, complete_sync, folder_of
 from finops.demo.fleet import lines_of
 from finops.demo.layouts import replace_file
 from finops.demo.lines import ResourceLine

@@ -23,7 +23,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from finops.demo.company import CUSTOMERS, CUSTOMERS_IN_EUROPE, DemoCustomer
 from finops.demo.rows import exact
-from finops.demo.scenario import SHAPES, growth, anomaly_factors
+from finops.demo.scenario import SHAPES, anomaly_factors, growth
 from finops.lake import schema
 from finops.lake.engine import engine
 from finops.lake.schema import Kind
@@ -113,7 +113,9 @@ def _home(customer: DemoCustomer) -> dict[str, str]:
 @cache
 def _traffic(day: date, region: str) -> float:
     # The outage of the EU region that the bills show is one of the product there.
-    return SHAPES["traffic"](day) * (anomaly_factors(day).get("cosmos-eu", 1.0) if region == "eu-west-1" else 1.0)
+    return SHAPES["traffic"](day) * (
+        anomaly_factors(day).get("cosmos-eu", 1.0) if region == "eu-west-1" else 1.0
+    )
 
 
 def _load(customer: DemoCustomer, day: date, rng: random.Random) -> float:

@@ -9,8 +9,8 @@ from typing import Final
 
 from django.http import HttpRequest, QueryDict
 
-from accounts.page_access import AccountRequest
 from accounts.models import Account
+from accounts.page_access import AccountRequest
 from finops.exchange_rates.display import ONLY, OWN, Display, display_of, display_scope
 from finops.lib.errors import UserError
 

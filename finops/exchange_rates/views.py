@@ -14,10 +14,10 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.form_pages import UploadPage, form_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.exchange_rates import services
 from finops.exchange_rates.display import Display, display_of, display_scope, used_rates
 from finops.exchange_rates.forms import RateForm, RateUploadForm

@@ -11,8 +11,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.limits import limit_of
+from accounts.page_access import AccountRequest, account_page
 from finops.lib import clock
 from finops.lib.listing import Column, ListFilter, ListPage
 from finops.notifications import services

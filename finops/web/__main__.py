@@ -52,7 +52,7 @@ def supervise(of: list[Program]) -> None:
             supervisor.start(program)
         while True:
             time.sleep(LOOK_SECONDS)
-            supervisor.look()
+            supervisor.check()
     finally:
         supervisor.stop()
 

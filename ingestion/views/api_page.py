@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.limits import limit_of
+from accounts.page_access import AccountRequest, account_page
 from ingestion.events import MAX_EVENTS
 from ingestion.openapi import document
 from ingestion.reference import client_snippets, other_formats, reference, snippets_for

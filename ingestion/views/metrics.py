@@ -12,9 +12,9 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage
 from ingestion import services

@@ -11,9 +11,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from accounts.source_pages import SourcePages
 from finops.lib.listing import Column, ListPage
 from ingestion import services

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.lib import clock, disk
 from finops.lib.listing import Column, ListPage, csv_of, csv_response, wants_csv
 from ingestion import services

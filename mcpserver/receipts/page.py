@@ -15,10 +15,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.credentials import Access, Credential, CredentialKind
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.limits import limit_of
 from accounts.models import Account, Role
+from accounts.page_access import AccountRequest, account_page
 from finops.lib.errors import UserError
 from finops.lib.time_limit import limit_time
 from finops.receipts import queries, services

@@ -12,8 +12,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.limits import limit_of
+from accounts.page_access import AccountRequest, account_page
 from accounts.snippets import Snippet
 from finops.lib.openapi_reference import Field, ResponseStatus, fields_of, status_of
 from mcpserver.registry import Tool, registry

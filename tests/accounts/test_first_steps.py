@@ -17,8 +17,8 @@ from accounts.services import invite
 from finops.costs.models import CostSource
 from finops.lib import clock
 from tests.cast import Cast, signed_in
-from tests.pages import get_page
 from tests.factories.budgets import create_budget
+from tests.pages import get_page
 
 pytestmark = pytest.mark.django_db
 ACTIONS = ("Connect source", "Invite teammate", "Connect assistant", "Create budget")

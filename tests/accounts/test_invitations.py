@@ -124,7 +124,9 @@ def test_an_unverified_sign_up_of_that_address_does_not_accept(cast: Cast) -> No
     assert not is_member(cast, cast.stranger)
 
 
-def test_without_email_verification_only_the_invitation_mail_makes_a_member(cast: Cast, settings: object) -> None:
+def test_without_email_verification_only_the_invitation_mail_makes_a_member(
+    cast: Cast, settings: object
+) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "none"  # type: ignore[attr-defined]
     squatter, url = person(EMAIL, verified=False), invite_and_send(cast)
     squatters = signed_in(squatter)

@@ -11,7 +11,7 @@ from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.test import Client
 
 from tests.cast import PASSWORD, Cast, reauthenticated, signed_in
-from tests.isolation.walk import account_routes
+from tests.isolation.discovery import account_routes
 from tests.pages import get_page, text_of
 
 OPEN = [

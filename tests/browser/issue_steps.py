@@ -6,8 +6,8 @@ from accounts.models import Account, User
 from accounts.scoping import account_scope
 from accounts.services import create_account
 from finops.issues import services
-from tests.finops.insights.savings.bills import volume
 from tests.factories.costs import add_source
+from tests.finops.insights.savings.bills import volume
 
 
 def account_with_saving(slug: str) -> None:

@@ -40,10 +40,10 @@ from ingestion.models import Customer
 from tests.browser.alert_steps import make_alerts
 from tests.browser.connection_rows import make_connections
 from tests.cast import ACTOR, PASSWORD, make_cast, signed_in
-from tests.periodic_tasks import run_due
+from tests.factories.usage import add_metrics, event, push_events
 from tests.finops.activity.call_helpers import ask_for_days
 from tests.finops.lake.facts import line, store
-from tests.factories.usage import add_metrics, event, push_events
+from tests.periodic_tasks import run_due
 
 SERVICES = [
     ("AWS", "Amazon Elastic Compute Cloud", "Compute", 410),

@@ -9,8 +9,8 @@ from accounts.scoping import account_scope
 from accounts.services import create_account
 from finops.lib import clock
 from tests.cast import PASSWORD
-from tests.finops.insights.anomalies.bills import bill, run_detection, with_extra
 from tests.factories.costs import add_source
+from tests.finops.insights.anomalies.bills import bill, run_detection, with_extra
 
 DAYS = 240
 

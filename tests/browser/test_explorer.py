@@ -55,9 +55,7 @@ def test_a_chart_lists_its_amounts_under_the_pointer(new_page: NewPage) -> None:
     expect(tip).to_contain_text(re.compile(r"^\w.*\$[\d,.]+$"))
 
 
-def test_change_events_are_on_the_chart_until_they_are_hidden(
-    new_page: NewPage, console: LiveServer
-) -> None:
+def test_change_events_are_on_the_chart_until_they_are_hidden(new_page: NewPage, console: LiveServer) -> None:
     console.run("tests.browser.people:add_change_event", "checkout v142", 10)
     page = new_page("viewer")
     page.goto(URL)

@@ -38,7 +38,9 @@ def add_providers(oidc_url: str, saml_url: str, certificate: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def sign_on_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer, Server, Server, int]]:
+def sign_on_servers(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[LiveServer, Server, Server, int]]:
     folder = tmp_path_factory.mktemp("saml")
     with serve(ALERT_ALLOWED_NETWORKS="127.0.0.0/8") as console:
         console.run("tests.browser.people:cast")

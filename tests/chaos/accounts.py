@@ -16,8 +16,8 @@ from finops.costs.models import CostImport
 from finops.lake.usage import flush
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import signed_in
-from tests.finops.lake.events import quantity_by
 from tests.factories.imports import total
+from tests.finops.lake.events import quantity_by
 
 
 def tenants(count: int) -> list[dict[str, str]]:

@@ -18,8 +18,8 @@ from finops.connections.models import UNFINISHED_STATUSES, CostConnection, CostS
 from finops.costs.models import CostImport
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
-from tests.finops.connections.syncs.sync_steps import write_month
 from tests.factories.imports import cost_by
+from tests.finops.connections.syncs.sync_steps import write_month
 
 ACTOR = Actor(label="chaos")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.chaos.syncs import run
-from tests.long import also_long
 from tests.database_template import migrate_console
+from tests.long import also_long
 
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.slow]
 

@@ -11,10 +11,10 @@ from accounts.services import create_account
 from finops.connections.services.cost_keys import create_pushed_source
 from finops.lib import clock
 from ingestion.services import create_usage_source, generate_usage_key
-from tests.finops.connections.pushes import push_steps
-from tests.isolation.marks import fill_with_marks
 from tests.factories.budgets import create_budget
 from tests.factories.costs import add_source, cost
+from tests.finops.connections.pushes import push_steps
+from tests.isolation.marks import fill_with_marks
 
 
 def with_keys() -> dict[str, str]:

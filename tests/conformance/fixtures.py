@@ -20,7 +20,9 @@ from mcpserver.views import make_endpoint
 PATH = "/api/mcp-with-fixtures"
 
 
-def add_suite_fixtures(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def add_suite_fixtures(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     endpoint = make_endpoint(_server)
     return lambda request: endpoint(request) if request.path_info == PATH else get_response(request)
 

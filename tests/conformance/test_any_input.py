@@ -256,9 +256,7 @@ def test_any_arguments_of_a_registered_tool_get_a_proper_answer(
     words = st.sampled_from(_words(tool.input_schema))
 
     @settings_for_tools()
-    @given(
-        call_arguments=st.dictionaries(fields, words | st.lists(words, max_size=2) | anything, max_size=4)
-    )
+    @given(call_arguments=st.dictionaries(fields, words | st.lists(words, max_size=2) | anything, max_size=4))
     def ask(call_arguments: dict[str, Any]) -> None:
         body = encode(
             {"jsonrpc": "2.0", "id": 1, "method": "tools/call",

@@ -66,7 +66,9 @@ def test_the_inspector_calls_a_tool_with_arguments_typed_as_text(inspector: Insp
     ("tool", "message"),
     [("querySpend", "'servise' does not exist. Nearest: service"), ("querySpent", "not found on server")],
 )
-def test_the_inspector_exits_with_an_error_for_a_refused_call(inspector: Inspector, tool: str, message: str) -> None:
+def test_the_inspector_exits_with_an_error_for_a_refused_call(
+    inspector: Inspector, tool: str, message: str
+) -> None:
     arguments = ["--tool-name", tool, "--tool-args-json", '{"group_by": ["servise"]}']
 
     result = inspector.run(*inspector.key, "--method", "tools/call", *arguments)

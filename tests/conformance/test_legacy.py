@@ -34,7 +34,10 @@ def test_initialize_echoes_a_version_that_we_speak(mcp_client: McpClient, revisi
 def test_initialize_offers_the_newest_legacy_version_instead_of_one_that_we_do_not_speak(
     mcp_client: McpClient, version: str
 ) -> None:
-    assert mcp_client.result("initialize", initialize_params(version), revision="2025-11-25")["protocolVersion"] == "2025-11-25"
+    assert (
+        mcp_client.result("initialize", initialize_params(version), revision="2025-11-25")["protocolVersion"]
+        == "2025-11-25"
+    )
 
 
 @requirement("legacy:initialize")
@@ -59,7 +62,9 @@ def test_ping_is_answered_without_a_handshake(mcp_client: McpClient, revision: s
 @requirement("legacy:errors-200", "rpc:id-echo")
 @each_revision
 @pytest.mark.parametrize("method", ["unknown/method", "server/discover", "logging/setLevel"])
-def test_an_unknown_method_is_an_error_with_status_200(mcp_client: McpClient, revision: str, method: str) -> None:
+def test_an_unknown_method_is_an_error_with_status_200(
+    mcp_client: McpClient, revision: str, method: str
+) -> None:
     assert mcp_client.error(method, revision=revision, status=200)["code"] == -32601
 
 
@@ -104,7 +109,9 @@ def test_a_response_is_accepted_and_dropped(mcp_client: McpClient, revision: str
 
 @requirement("legacy:fields")
 @each_revision
-def test_the_server_describes_itself_in_the_fields_of_the_revision(mcp_client: McpClient, revision: str) -> None:
+def test_the_server_describes_itself_in_the_fields_of_the_revision(
+    mcp_client: McpClient, revision: str
+) -> None:
     info = mcp_client.result("initialize", initialize_params(revision), revision=revision)["serverInfo"]
 
     assert ("title" in info) == (revision >= "2025-06-18")
@@ -115,7 +122,9 @@ def test_the_server_describes_itself_in_the_fields_of_the_revision(mcp_client: M
 
 @requirement("legacy:fields")
 @each_revision
-def test_tools_prompts_and_answers_have_the_fields_of_the_revision(mcp_client: McpClient, revision: str) -> None:
+def test_tools_prompts_and_answers_have_the_fields_of_the_revision(
+    mcp_client: McpClient, revision: str
+) -> None:
     tool = mcp_client.result("tools/list", revision=revision)["tools"][0]
     prompt = mcp_client.result("prompts/list", revision=revision)["prompts"][0]
     answer = mcp_client.result("tools/call", {"name": "echo"}, revision=revision)
@@ -172,7 +181,9 @@ def test_an_empty_or_endless_batch_is_refused(mcp_client: McpClient, size: int) 
 @requirement("rpc:no-batch")
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
 def test_a_batch_is_refused_since_it_was_removed(mcp_client: McpClient, revision: str) -> None:
-    response = mcp_client.http(b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', {"mcp-protocol-version": revision})
+    response = mcp_client.http(
+        b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', {"mcp-protocol-version": revision}
+    )
 
     assert response.status_code == 400
     schemas.check_error(revision, json.loads(response.content))

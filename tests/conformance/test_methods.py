@@ -64,7 +64,9 @@ def test_tools_are_described_so_that_every_client_can_read_them(mcp_client: McpC
 @pytest.mark.parametrize(
     "method", ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
 )
-def test_a_cursor_that_was_never_given_out_is_refused(mcp_client: McpClient, revision: str, method: str) -> None:
+def test_a_cursor_that_was_never_given_out_is_refused(
+    mcp_client: McpClient, revision: str, method: str
+) -> None:
     assert mcp_client.error(method, {"cursor": ""}, revision=revision)["code"] == -32602
     assert "nextCursor" not in mcp_client.result(method, revision=revision)
 
@@ -110,7 +112,9 @@ def test_text_and_structured_content_carry_the_complete_answer(mcp_client: McpCl
 @requirement("tools:arguments")
 @each_revision
 def test_a_refusal_is_an_error_result_that_says_all_in_its_text(mcp_client: McpClient, revision: str) -> None:
-    result = mcp_client.result("tools/call", {"name": "echo", "arguments": {"top": "many"}}, revision=revision)
+    result = mcp_client.result(
+        "tools/call", {"name": "echo", "arguments": {"top": "many"}}, revision=revision
+    )
 
     assert result["isError"] is True
     assert result["content"] == [
@@ -171,7 +175,12 @@ def test_an_unknown_prompt_or_argument_is_refused(
 
 
 def completion(
-    mcp_client: McpClient, typed: str, *, argument: str = "team", context: Any = None, revision: str = schemas.MODERN
+    mcp_client: McpClient,
+    typed: str,
+    *,
+    argument: str = "team",
+    context: Any = None,
+    revision: str = schemas.MODERN,
 ) -> dict[str, Any]:
     extra = {} if context is None else {"context": context}
     params = {

@@ -28,7 +28,9 @@ def send(
     return response.status_code, answer
 
 
-def error_of(mcp_client: McpClient, method: str, params: dict[str, Any], headers: dict[str, str]) -> tuple[int, int]:
+def error_of(
+    mcp_client: McpClient, method: str, params: dict[str, Any], headers: dict[str, str]
+) -> tuple[int, int]:
     status, answer = send(mcp_client, method, params, headers)
     return status, answer["error"]["code"]
 
@@ -138,7 +140,10 @@ def test_a_name_may_come_wrapped_in_base64(mcp_client: McpClient) -> None:
     wrapped = f"=?base64?{base64.b64encode(b'echo').decode()}?="
 
     status, answer = send(
-        mcp_client, "tools/call", {"_meta": META, "name": "echo"}, headers("tools/call", **{"mcp-name": wrapped})
+        mcp_client,
+        "tools/call",
+        {"_meta": META, "name": "echo"},
+        headers("tools/call", **{"mcp-name": wrapped}),
     )
 
     assert (status, answer["result"]["isError"]) == (200, False)
@@ -235,7 +240,9 @@ def test_a_batch_is_refused(mcp_client: McpClient) -> None:
 @requirement("rpc:notification")
 @pytest.mark.parametrize("method", ["notifications/cancelled", "notifications/made-up", "tools/call"])
 @pytest.mark.parametrize("version", [None, *schemas.REVISIONS])
-def test_a_notification_is_accepted_without_a_body(mcp_client: McpClient, method: str, version: str | None) -> None:
+def test_a_notification_is_accepted_without_a_body(
+    mcp_client: McpClient, method: str, version: str | None
+) -> None:
     body = json.dumps({"jsonrpc": "2.0", "method": method}).encode()
 
     response = mcp_client.http(body, {"mcp-protocol-version": version} if version else {})
@@ -246,7 +253,9 @@ def test_a_notification_is_accepted_without_a_body(mcp_client: McpClient, method
 
 @requirement("rpc:response")
 def test_a_client_sends_no_responses(mcp_client: McpClient) -> None:
-    response = mcp_client.http(b'{"jsonrpc":"2.0","id":1,"result":{}}', {"mcp-protocol-version": schemas.MODERN})
+    response = mcp_client.http(
+        b'{"jsonrpc":"2.0","id":1,"result":{}}', {"mcp-protocol-version": schemas.MODERN}
+    )
 
     assert response.status_code == 400
     assert json.loads(response.content)["error"]["code"] == -32600

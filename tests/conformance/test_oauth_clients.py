@@ -60,7 +60,9 @@ def follow(url: str) -> None:
 # The TypeScript client
 
 
-def typescript(server: LiveServer, home: Path, answers: list[dict[str, str]], **params: Any) -> dict[str, Any]:
+def typescript(
+    server: LiveServer, home: Path, answers: list[dict[str, str]], **params: Any
+) -> dict[str, Any]:
     """What it says at its end; each time it asks for consent, the next of `answers` is given."""
     person, report = Person("member@example.com"), dict[str, Any]()
     with running(home, node.TYPESCRIPT.with_name("typescript-oauth.mjs")) as process:

@@ -9,19 +9,19 @@ import pytest
 from django.test import Client
 
 from tests.cast import Cast
-from tests.credentials.entries import ENTRIES, Entry
 from tests.credentials.endpoints import (
     CLOUDEVENTS,
     COSTS,
+    ENDPOINTS,
     EVENTS,
     MCP,
     OPENMETER,
     OTLP,
-    ENDPOINTS,
     PUSH,
     REST,
     Outcome,
 )
+from tests.credentials.entries import ENTRIES, Entry
 from tests.credentials.toys import REAL, TOYS
 from tests.isolation.discovery import fingerprint, routes
 

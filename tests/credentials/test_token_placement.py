@@ -18,8 +18,8 @@ from accounts.services import create_account
 from finops.connections.services.cost_keys import create_pushed_source
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import Cast
+from tests.credentials.endpoints import COSTS, ENDPOINTS, EVENT, EVENTS, MCP, PAGE, PUSH, REST, SCIM
 from tests.credentials.entries import access_token, cost_key, event_key, scim_token, usage_key
-from tests.credentials.endpoints import COSTS, EVENT, EVENTS, MCP, PAGE, ENDPOINTS, PUSH, REST, SCIM
 from tests.isolation.discovery import fingerprint
 from tests.mcpserver.mcp_client import mint
 from tests.servers import LiveServer

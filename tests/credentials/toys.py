@@ -20,7 +20,9 @@ _endpoint = make_endpoint(lambda: _server)
 _rest = RestApi(lambda: _server)
 
 
-def toy_mcp_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def toy_mcp_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.path_info.startswith(REST_TOOLS):
             return _rest.tool(request, request.path_info.removeprefix(REST_TOOLS))

@@ -19,9 +19,9 @@ from tests.evaluation.judge import evaluate
 from tests.evaluation.question import Question
 from tests.evaluation.questions import questions
 from tests.evaluation.truth import MONTHS, NOW, RawFiles
+from tests.factories.module_scope import module_account
 from tests.mcpserver.mcp_client import McpClient
 from tests.test_architecture import ROOT
-from tests.factories.module_scope import module_account
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +63,9 @@ def test_there_are_150_questions_with_different_texts() -> None:
 
 
 @each_question
-def test_a_question_is_answered_as_the_raw_files_say(mcp_client: McpClient, raw: RawFiles, question: Question) -> None:
+def test_a_question_is_answered_as_the_raw_files_say(
+    mcp_client: McpClient, raw: RawFiles, question: Question
+) -> None:
     truth = question.truth(raw)
 
     answer = mcp_client.ask(question.tool, **question.call_arguments(mcp_client))

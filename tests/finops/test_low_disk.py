@@ -21,12 +21,12 @@ from finops.lib.errors import UserError
 from ingestion import services as ingestion
 from ingestion.models import UsageUpload
 from tests.cast import Cast, signed_in
-from tests.periodic_tasks import run_due
-from tests.finops.costs.test_imports import MAY
-from tests.finops.lake.usage.test_compaction import flush, some
-from tests.ingestion.push_client import inbox, create_push_client
-from tests.ingestion.upload_client import csv, line, send
 from tests.factories.imports import total, write_bill
+from tests.finops.costs.test_imports import MAY
+from tests.finops.lake.usage.test_compaction import flush, some_events
+from tests.ingestion.push_client import create_push_client, inbox
+from tests.ingestion.upload_client import csv, line, send
+from tests.periodic_tasks import run_due
 
 FULL = 2**62
 """More room than any disk has."""
@@ -120,7 +120,7 @@ def test_merges_wait_and_flushes_continue(cast: Cast, settings: Any) -> None:
     room = settings.LOW_DISK_BYTES
     settings.LOW_DISK_BYTES = FULL
     for number in range(8):
-        flush(cast, *some(number))
+        flush(cast, *some_events(number))
     assert merge_usage(cast.account) == CompactionResult(0, 0)
     settings.LOW_DISK_BYTES = room
     assert merge_usage(cast.account).merges == 1

@@ -41,9 +41,9 @@ from finops.lake.schema import Kind
 from finops.lib import clock
 from ingestion import services as ingestion
 from tests import s3
+from tests.database_template import template
 from tests.deployment import redis_server
 from tests.ingestion.push_client import PATH, event
-from tests.database_template import template
 from tests.receivers import MailServer, smtp_server
 from tests.servers import ROOT, LiveServer, _database, _end_with_the_tests, _wait_until_ready, free_port
 from tests.waiting import wait_until

@@ -258,11 +258,16 @@ class TestWhileItRuns:
         second = Console(running_console.var_dir, free_port())
         output = second.rest()
         assert second.process.returncode == 1
-        assert f"already runs (process {running_console.process.pid}) at http://127.0.0.1:{running_console.port}" in output
+        assert (
+            f"already runs (process {running_console.process.pid}) at http://127.0.0.1:{running_console.port}"
+            in output
+        )
         assert "Traceback" not in output
         assert running_console.get("/healthz") == "ok"
 
-    def test_a_web_server_that_dies_is_started_again_and_refuses_nobody(self, running_console: Console) -> None:
+    def test_a_web_server_that_dies_is_started_again_and_refuses_nobody(
+        self, running_console: Console
+    ) -> None:
         before = running_console.children()
         for name in ("web server 1", "web server 2"):
             os.killpg(before[name], signal.SIGKILL)
@@ -287,7 +292,9 @@ class TestWhileItRuns:
         after = running_console.children()
         assert {name for name in before if before[name] != after[name]} == {"import worker", "beat"}
 
-    def test_a_worker_that_cannot_run_ends_nothing_and_is_started_until_it_can(self, running_console: Console) -> None:
+    def test_a_worker_that_cannot_run_ends_nothing_and_is_started_until_it_can(
+        self, running_console: Console
+    ) -> None:
         running = [running_console.children()["web server 1"], running_console.postgres()]
         shutil.move(running_console.var_dir / "uploads", running_console.var_dir / "aside")
         (running_console.var_dir / "uploads").write_text("a file where a folder should be")
@@ -300,7 +307,9 @@ class TestWhileItRuns:
         assert [pid for pid in running if not is_group_alive(pid)] == []
         assert json.loads(running_console.get("/readyz"))["ready"] is True
 
-    def test_redis_that_dies_is_started_again_and_limits_and_messages_continue(self, running_console: Console) -> None:
+    def test_redis_that_dies_is_started_again_and_limits_and_messages_continue(
+        self, running_console: Console
+    ) -> None:
         url = (running_console.var_dir / "redis" / "url").read_text().strip()
         with Redis.from_url(url) as redis:
             redis.set("of the one that dies", 1)
@@ -330,7 +339,9 @@ class TestWhileItRuns:
         survivors = processes_of(running_console)
         running_console.end(signal.SIGKILL)
         assert [pid for pid in survivors if not is_group_alive(pid)] == []
-        following = Console(running_console.var_dir, running_console.port, listening=listening, WEB_PROCESSES="2")
+        following = Console(
+            running_console.var_dir, running_console.port, listening=listening, WEB_PROCESSES="2"
+        )
         try:
             following.wait_for("An earlier start was killed")
             with waiting_clients(following, 2) as answers:

@@ -21,7 +21,7 @@ from ingestion.queries.activity import source_activity
 from ingestion.services import voiding
 from ingestion.tasks import void_due, void_requested_batches
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import event, inbox, create_push_client
+from tests.ingestion.push_client import create_push_client, event, inbox
 from tests.pages import get_page, text_of
 
 
@@ -64,7 +64,9 @@ def test_a_rejected_event_shows_its_batch_and_place_and_no_key(cast: Cast) -> No
 
     assert batch_of(answer) in page.content.decode()
     assert push_client.key not in page.content.decode()
-    lines = signed_in(cast.viewer).get(f"{push_client.page}rejected/?format=csv").getvalue().decode().splitlines()
+    lines = (
+        signed_in(cast.viewer).get(f"{push_client.page}rejected/?format=csv").getvalue().decode().splitlines()
+    )
     assert lines[0] == "Received,Reason,Index,Event as sent,Batch ID"
     assert ",quantity must be a number,1," in lines[1]
 
@@ -95,7 +97,9 @@ def test_two_sources_and_two_accounts_never_mix(cast: Cast) -> None:
     second.push(event(customer_id="", metric="of-two"), event(), event())
     other.push(event(customer_id="", metric="of-other"), event())
 
-    pages = [signed_in(cast.both).get(push_client.page).content.decode() for push_client in (first, second, other)]
+    pages = [
+        signed_in(cast.both).get(push_client.page).content.decode() for push_client in (first, second, other)
+    ]
 
     for place, own in enumerate(("of-one", "of-two", "of-other")):
         assert [name in pages[place] for name in ("of-one", "of-two", "of-other")].count(True) == 1
@@ -136,7 +140,9 @@ def test_a_voided_batch_leaves_answers_and_meter_and_stays_in_the_list(cast: Cas
         flush_usage(cast.account)
     before = metered_events(cast.account, clock.today())
 
-    answer = signed_in(cast.member).post(f"{push_client.page}batches/void/", {"batch": batch_of(bad)}, follow=True)
+    answer = signed_in(cast.member).post(
+        f"{push_client.page}batches/void/", {"batch": batch_of(bad)}, follow=True
+    )
 
     assert "Batch voided. Its events are no longer counted or metered." in text_of(answer)
     assert "Voided" in text_of(answer)
@@ -191,7 +197,10 @@ def test_a_viewer_sees_no_button_and_gets_403(cast: Cast) -> None:
 def test_an_unknown_batch_is_not_found(cast: Cast, batch_id: str) -> None:
     push_client = create_push_client(cast)
 
-    assert signed_in(cast.member).post(f"{push_client.page}batches/void/", {"batch": batch_id}).status_code == 404
+    assert (
+        signed_in(cast.member).post(f"{push_client.page}batches/void/", {"batch": batch_id}).status_code
+        == 404
+    )
 
 
 def test_the_batch_of_another_source_or_account_is_not_found(cast: Cast) -> None:
@@ -200,7 +209,8 @@ def test_the_batch_of_another_source_or_account_is_not_found(cast: Cast) -> None
     for push_client in (sibling, other_client):
         batch = batch_of(push_client.push(event()))
         assert (
-            signed_in(cast.member).post(f"{own_client.page}batches/void/", {"batch": batch}).status_code == 404
+            signed_in(cast.member).post(f"{own_client.page}batches/void/", {"batch": batch}).status_code
+            == 404
         )
     assert not UsageBatch.objects.unscoped().filter(void_asked_at__isnull=False).exists()
 

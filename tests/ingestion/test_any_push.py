@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from ingestion.views.push import push
 from tests.cast import Cast
 from tests.ingestion.event_strategies import as_json, body_of, events, other_values
-from tests.ingestion.push_client import PATH, PushClient, event, create_push_client
+from tests.ingestion.push_client import PATH, PushClient, create_push_client, event
 
 SOAK = bool(os.environ.get("SOAK"))
 INPUTS = int(os.environ.get("SOAK_INPUTS", "200000" if SOAK else "1000"))
@@ -145,7 +145,9 @@ def test_any_batch_is_counted_whole(push_client: PushClient, batch: list[Any]) -
 
 @with_examples(0.1)
 @given(body=whole | swapped, damage=st.tuples(st.integers(0, 10**6), st.binary(max_size=3)) | st.none())
-def test_any_gzip_gets_a_proper_answer(push_client: PushClient, body: bytes, damage: tuple[int, bytes] | None) -> None:
+def test_any_gzip_gets_a_proper_answer(
+    push_client: PushClient, body: bytes, damage: tuple[int, bytes] | None
+) -> None:
     packed = gzip.compress(body)
     if damage:
         place = damage[0] % len(packed)

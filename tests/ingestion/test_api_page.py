@@ -11,7 +11,7 @@ from ingestion import events
 from ingestion.openapi import document
 from ingestion.reference import reference
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import PATH, event, create_push_client, reasons
+from tests.ingestion.push_client import PATH, create_push_client, event, reasons
 from tests.pages import get_page
 
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from ingestion.queries import metered_events
 from ingestion.queries.billing import metered_months, month_by_source, usage_storage
 from ingestion.services.retention import drop_old_usage
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import event, create_push_client
+from tests.ingestion.push_client import create_push_client, event
 from tests.pages import get_page, text_of
 from tests.waiting import is_blocking_others, threads, wait_until
 

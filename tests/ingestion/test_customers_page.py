@@ -13,8 +13,8 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
-from tests.pages import csv_rows
 from tests.factories.usage import add_metrics, event, push_events
+from tests.pages import csv_rows
 
 URL = "/a/acme/customers/"
 

@@ -15,12 +15,12 @@ from tests.ingestion.push_client import (
     MOMENT,
     PushClient,
     batch_of,
+    create_push_client,
     credential_of,
     event,
     event_id_rows,
     inbox,
     key_of,
-    create_push_client,
     reasons,
 )
 from tests.waiting import threads
@@ -36,7 +36,9 @@ def batch_ids() -> list[str]:
 
 
 @each("flag", ["?dry_run=true", "?dry_run=True", "?dry_run=1"])
-def test_a_dry_run_is_answered_the_same_way_and_stores_nothing(cast: Cast, push_client: PushClient, flag: str) -> None:
+def test_a_dry_run_is_answered_the_same_way_and_stores_nothing(
+    cast: Cast, push_client: PushClient, flag: str
+) -> None:
     batch = [event(event_id="a", customer_name="A"), event(quantity="x"), event(event_id="a")]
     dry = push_client.push(*batch, path=flag)
     rows = (inbox(), batch_ids(), event_id_rows(), metered_events_by_month(cast.account))

@@ -26,11 +26,11 @@ from tests.examples import examples
 from tests.ingestion.push_client import (
     PushClient,
     batch_of,
+    create_push_client,
     credential_of,
     event,
     event_id_rows,
     inbox,
-    create_push_client,
     reasons,
 )
 from tests.waiting import is_blocking_others, threads, wait_until
@@ -159,7 +159,9 @@ def test_an_id_is_of_the_account(cast: Cast, push_client: PushClient) -> None:
     assert elsewhere.errors(event(event_id="a", quantity=2)) == {0: OTHER}
 
 
-def test_a_duplicate_and_a_rejected_event_bring_no_name_customer_or_metric(cast: Cast, push_client: PushClient) -> None:
+def test_a_duplicate_and_a_rejected_event_bring_no_name_customer_or_metric(
+    cast: Cast, push_client: PushClient
+) -> None:
     push_client.push(event(event_id="a", customer_name="New"))
 
     push_client.push(
@@ -215,7 +217,9 @@ def test_ids_of_a_batch_that_is_voided_may_come_again(cast: Cast, push_client: P
     assert again.headers["Usage-Duplicates"] == "1"
 
 
-def test_ids_of_a_source_that_is_deleted_may_come_again_by_another(cast: Cast, push_client: PushClient) -> None:
+def test_ids_of_a_source_that_is_deleted_may_come_again_by_another(
+    cast: Cast, push_client: PushClient
+) -> None:
     other, elsewhere = create_push_client(cast, name="Other"), create_push_client(cast, cast.other_account)
     for each_client in (push_client, elsewhere):
         each_client.push(event(event_id="a"), event(event_id="b"))

@@ -98,7 +98,9 @@ def test_rounded_events_are_counted_among_the_accepted_ones(push_client: PushCli
     numbers = [Random(seed).random() * 100 for seed in range(300)]
     long = [number for number in numbers if len(repr(number).partition(".")[2]) > 12]
 
-    answer = push_client.push(*(event(quantity=number) for number in numbers), event(quantity=0.1 + 0.2, metric=""))
+    answer = push_client.push(
+        *(event(quantity=number) for number in numbers), event(quantity=0.1 + 0.2, metric="")
+    )
 
     assert reasons(answer, submitted=301) == {300: METRIC}
     assert answer["Usage-Rounded"] == str(len(long))
@@ -123,7 +125,9 @@ def test_rounded_events_are_counted_among_the_accepted_ones(push_client: PushCli
     ],
     ids=lambda text: text[:40],
 )
-def test_a_quantity_beyond_its_range_is_rejected_with_its_own_message(push_client: PushClient, text: str) -> None:
+def test_a_quantity_beyond_its_range_is_rejected_with_its_own_message(
+    push_client: PushClient, text: str
+) -> None:
     assert quantity_error(push_client, text) == RANGE
 
 

@@ -104,7 +104,9 @@ def test_a_missing_or_unparseable_timestamp_is_rejected(push_client: PushClient,
     assert push_client.error(timestamp=value) == TIMESTAMP
 
 
-def test_a_timestamp_that_may_mean_several_moments_is_rejected_with_an_example(push_client: PushClient) -> None:
+def test_a_timestamp_that_may_mean_several_moments_is_rejected_with_an_example(
+    push_client: PushClient,
+) -> None:
     errors = push_client.errors(
         event(timestamp="2026-11-20 12:00 IST"),
         event(timestamp=1_763_640_000),
@@ -137,7 +139,9 @@ def test_a_timestamp_that_may_mean_several_moments_is_rejected_with_an_example(p
         ("9999-12-31T23:59:59.999999Z", datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)),
     ],
 )
-def test_a_timestamp_of_any_year_is_stored_in_utc(push_client: PushClient, text: str, moment: datetime) -> None:
+def test_a_timestamp_of_any_year_is_stored_in_utc(
+    push_client: PushClient, text: str, moment: datetime
+) -> None:
     assert push_client.error(timestamp=text) == ""
     assert [row.event_time for row in inbox()] == [moment]
 
@@ -248,9 +252,9 @@ def test_a_surrogate_pair_is_the_character_that_it_means(push_client: PushClient
 
 
 def test_a_backslash_before_the_letters_of_a_surrogate_is_text(push_client: PushClient) -> None:
-    assert push_client.errors(event(customer_id="\\ud800"), event(customer_id=1), event(customer_id="\\u0000")) == {
-        1: CUSTOMER
-    }
+    assert push_client.errors(
+        event(customer_id="\\ud800"), event(customer_id=1), event(customer_id="\\u0000")
+    ) == {1: CUSTOMER}
     assert [row.customer_id for row in inbox()] == ["\\ud800", "\\u0000"]
 
 

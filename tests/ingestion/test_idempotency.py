@@ -20,10 +20,10 @@ from tests.ingestion.push_client import (
     PATH,
     PushClient,
     batch_of,
+    create_push_client,
     credential_of,
     event,
     inbox,
-    create_push_client,
 )
 from tests.waiting import is_blocking_others, threads, wait_until
 

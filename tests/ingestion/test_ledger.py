@@ -21,7 +21,7 @@ from ingestion.queries import metered_events, metered_events_by_month
 from ingestion.services import ledger
 from tests.cast import Cast
 from tests.examples import examples
-from tests.ingestion.push_client import PushClient, event, inbox, create_push_client
+from tests.ingestion.push_client import PushClient, create_push_client, event, inbox
 
 NOVEMBER = date(2026, 11, 1)
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -56,7 +56,9 @@ def test_a_push_writes_one_row_that_names_its_events(cast: Cast, push_client: Pu
     assert (row.source_id, row.origin, row.received_at) == (push_client.source.pk, "push", NOW)
 
 
-def test_a_push_of_rejected_events_alone_is_in_the_ledger_and_counts_nothing(cast: Cast, push_client: PushClient) -> None:
+def test_a_push_of_rejected_events_alone_is_in_the_ledger_and_counts_nothing(
+    cast: Cast, push_client: PushClient
+) -> None:
     push_client.push(event(quantity="x"), event(metric=""))
 
     (row,) = batches(cast.account)
@@ -72,7 +74,9 @@ def test_a_body_that_is_refused_is_in_no_ledger(cast: Cast, push_client: PushCli
     assert "Usage-Batch-Id" not in answer.headers
 
 
-def test_the_first_ten_rejected_events_are_kept_as_they_were_sent(cast: Cast, push_client: PushClient) -> None:
+def test_the_first_ten_rejected_events_are_kept_as_they_were_sent(
+    cast: Cast, push_client: PushClient
+) -> None:
     wrong = [event(customer_id="ü", quantity="x", note=number) for number in range(12)]
     with clock.frozen(NOW):
         answer = push_client.push(event(), *wrong, 5)
@@ -86,7 +90,11 @@ def test_the_first_ten_rejected_events_are_kept_as_they_were_sent(cast: Cast, pu
 
 
 def test_an_excerpt_has_no_key_and_no_more_than_500_characters(cast: Cast, push_client: PushClient) -> None:
-    push_client.push(event(customer_id="😀" * 999, quantity="x"), {"a": push_client.key}, {"b": "x" * 480 + push_client.key})
+    push_client.push(
+        event(customer_id="😀" * 999, quantity="x"),
+        {"a": push_client.key},
+        {"b": "x" * 480 + push_client.key},
+    )
 
     long, key, cut = rejected_events(cast.account)
     assert len(long.excerpt) == 500
@@ -99,7 +107,9 @@ def test_the_newest_hundred_rejected_events_of_a_source_are_kept(cast: Cast, pus
     other.push(event(quantity="x"))
     for _ in range(12):
         push_client.push(*[event(quantity="x")] * 10)
-    newest = [row.pk for row in rejected_events(cast.account) if row.source_id == push_client.source.pk][-100:]
+    newest = [row.pk for row in rejected_events(cast.account) if row.source_id == push_client.source.pk][
+        -100:
+    ]
 
     tasks.prune_rejected_events()
 
@@ -125,7 +135,9 @@ def test_the_meter_counts_by_month_of_receipt_and_account(cast: Cast, push_clien
     assert metered_events(cast.account, date(2026, 12, 1)) == 0
 
 
-def test_a_voided_batch_is_off_the_meter_also_after_it_left_the_ledger(cast: Cast, push_client: PushClient) -> None:
+def test_a_voided_batch_is_off_the_meter_also_after_it_left_the_ledger(
+    cast: Cast, push_client: PushClient
+) -> None:
     with clock.frozen(NOW):
         push_client.push(event(), event())
         push_client.push(event())
@@ -138,7 +150,9 @@ def test_a_voided_batch_is_off_the_meter_also_after_it_left_the_ledger(cast: Cas
     assert metered_events(cast.account, NOVEMBER) == 1
 
 
-def test_batches_leave_the_ledger_after_35_days_and_the_meter_stays(cast: Cast, push_client: PushClient) -> None:
+def test_batches_leave_the_ledger_after_35_days_and_the_meter_stays(
+    cast: Cast, push_client: PushClient
+) -> None:
     for days in range(3):
         with clock.frozen(NOW + timedelta(days=days)):
             push_client.push(event(), event(quantity="x"))

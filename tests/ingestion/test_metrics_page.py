@@ -13,7 +13,7 @@ from ingestion.models import UsageMetric
 from ingestion.queries import MetricQuery, read_usage
 from ingestion.views.metrics import EXAMPLE_EVENTS, EXAMPLES
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import event, create_push_client
+from tests.ingestion.push_client import create_push_client, event
 from tests.pages import get_page, text_of
 
 LIST = "/a/acme/settings/metrics/"
@@ -94,7 +94,9 @@ def test_another_accounts_metric_is_not_found(cast: Cast) -> None:
 def test_the_examples_are_what_answers_say(cast: Cast, example: Any) -> None:
     push_client = create_push_client(cast)
     for second, (day, customer, quantity) in enumerate(EXAMPLE_EVENTS):
-        push_client.push(event(customer_id=customer, quantity=int(quantity), timestamp=DAYS[day].format(second)))
+        push_client.push(
+            event(customer_id=customer, quantity=int(quantity), timestamp=DAYS[day].format(second))
+        )
     signed_in(cast.member).post(f"{LIST}{metric_of(cast).pk}/", {"aggregation": example.aggregation})
 
     with account_scope(cast.account):

@@ -25,7 +25,7 @@ from ingestion.openapi import document
 from ingestion.views.cloudevents import OPENMETER_PATH
 from ingestion.views.cloudevents import PATH as CLOUDEVENTS
 from tests.cast import ACTOR, Cast
-from tests.ingestion.push_client import PATH, event, create_push_client
+from tests.ingestion.push_client import PATH, create_push_client, event
 from tests.ingestion.test_any_push import INPUTS, SOAK
 from tests.servers import LiveServer
 

@@ -20,7 +20,9 @@ each = pytest.mark.parametrize
 
 
 @each("fields", [{}, {"event_id": "evt_{}"}], ids=["without ids", "with new ids"])
-def test_a_push_costs_one_statement_besides_the_check_of_its_key(push_client: PushClient, fields: dict[str, str]) -> None:
+def test_a_push_costs_one_statement_besides_the_check_of_its_key(
+    push_client: PushClient, fields: dict[str, str]
+) -> None:
     with CaptureQueriesContext(connection) as queries:
         push_client.push(
             *[
@@ -55,7 +57,9 @@ def test_any_other_push_is_a_transaction(
     assert [verb for verb in verbs if verb not in ("SAVEPOINT", "RELEASE")] == ["WITH", *statements]
 
 
-def test_a_push_with_an_idempotency_key_is_one_statement_and_its_retry_stores_nothing(push_client: PushClient) -> None:
+def test_a_push_with_an_idempotency_key_is_one_statement_and_its_retry_stores_nothing(
+    push_client: PushClient,
+) -> None:
     with CaptureQueriesContext(connection) as queries:
         first = push_client.push(event(event_id="a"), idempotency_key="a-push")
         assert len(queries) == 2
@@ -91,7 +95,9 @@ def test_text_that_is_no_usage_key_costs_no_statement(push_client: PushClient) -
     assert len(queries) == 0
 
 
-def test_the_key_reaches_no_log_and_no_table(push_client: PushClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_key_reaches_no_log_and_no_table(
+    push_client: PushClient, caplog: pytest.LogCaptureFixture
+) -> None:
     secret = push_client.key[len(PREFIX) + 10 :]
     with caplog.at_level(logging.DEBUG), CaptureQueriesContext(connection) as queries:
         push_client.push(event(), event(quantity="x"))

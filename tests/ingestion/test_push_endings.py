@@ -23,7 +23,15 @@ from ingestion.services.chunks import SupersededAttemptError, store_chunk
 from ingestion.services.keys import end_pushes, lock_active_key
 from ingestion.services.uploads import _attempt
 from tests.cast import Cast
-from tests.ingestion.push_client import MOMENT, PushClient, batch_of, credential_of, event, inbox, create_push_client
+from tests.ingestion.push_client import (
+    MOMENT,
+    PushClient,
+    batch_of,
+    create_push_client,
+    credential_of,
+    event,
+    inbox,
+)
 from tests.waiting import is_blocking_others, threads, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -18,7 +18,7 @@ from ingestion import services
 from ingestion.services.keys import PREFIX
 from ingestion.views.push import push
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import PATH, PushClient, event, inbox, key_of, create_push_client, reasons
+from tests.ingestion.push_client import PATH, PushClient, create_push_client, event, inbox, key_of, reasons
 
 BODY = json.dumps({"events": [event()]}).encode()
 each = pytest.mark.parametrize
@@ -129,7 +129,9 @@ def test_the_word_bearer_is_read_in_any_case(push_client: PushClient) -> None:
     assert reasons(push_client.send(BODY, authorization=f"bearer  {push_client.key}"), submitted=1) == {}
 
 
-def test_events_go_to_the_account_and_source_of_the_key_whatever_they_say(cast: Cast, push_client: PushClient) -> None:
+def test_events_go_to_the_account_and_source_of_the_key_whatever_they_say(
+    cast: Cast, push_client: PushClient
+) -> None:
     elsewhere = create_push_client(cast, cast.other_account)
 
     push_client.push(event(account=cast.other_account.pk, source_id=elsewhere.source.pk))
@@ -241,7 +243,10 @@ def test_a_gzip_body_is_bounded_before_and_after_inflating(push_client: PushClie
 
     assert reasons(push_client.send(fits, content_encoding="gzip"), submitted=1) == {}
     assert problem(push_client.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
-    assert problem(push_client.send(b"\x1f" * (len(BODY) + 11), content_encoding="gzip"), 413) == "body_too_large"
+    assert (
+        problem(push_client.send(b"\x1f" * (len(BODY) + 11), content_encoding="gzip"), 413)
+        == "body_too_large"
+    )
 
 
 def test_a_bomb_of_gigabytes_is_let_go_at_the_limit(push_client: PushClient) -> None:
@@ -251,7 +256,9 @@ def test_a_bomb_of_gigabytes_is_let_go_at_the_limit(push_client: PushClient) -> 
     assert problem(push_client.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
 
 
-def test_a_body_that_inflates_a_thousandfold_is_refused_for_the_price_of_what_was_sent(push_client: PushClient) -> None:
+def test_a_body_that_inflates_a_thousandfold_is_refused_for_the_price_of_what_was_sent(
+    push_client: PushClient,
+) -> None:
     bomb = gzip.compress(b"[" * 16_000_000)
     spent = time.process_time()
     assert problem(push_client.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
@@ -265,7 +272,10 @@ def test_gzip_in_a_multitude_of_empty_members_is_refused_at_once(push_client: Pu
     """16 MB of them cost 20 s of CPU, and inflate to nothing that a limit could stop."""
     whole = gzip.compress(BODY)
 
-    assert reasons(push_client.send(whole + gzip.compress(b"") * 999, content_encoding="gzip"), submitted=1) == {}
+    assert (
+        reasons(push_client.send(whole + gzip.compress(b"") * 999, content_encoding="gzip"), submitted=1)
+        == {}
+    )
     answer = push_client.send(whole + gzip.compress(b"") * 1000, content_encoding="gzip")
     assert problem(answer, 400) == "invalid_gzip"
 

@@ -30,7 +30,9 @@ def push_and_weakref(body: str, key: str) -> weakref.ref[object]:
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 @pytest.mark.parametrize("credential", ["living key", "no key"])
-def test_no_object_of_a_push_waits_for_the_garbage_collector(push_client: PushClient, body: str, credential: str) -> None:
+def test_no_object_of_a_push_waits_for_the_garbage_collector(
+    push_client: PushClient, body: str, credential: str
+) -> None:
     key = push_client.key if credential == "living key" else "x"
     gc.disable()
     try:

@@ -77,7 +77,9 @@ def test_the_limit_of_an_account_is_exact_over_two_processes(
     assert web_processes.rows("SELECT count(*) FROM ingestion_usagebatch") == [(LIMIT,)]
 
 
-def test_a_replaced_key_is_dead_at_once_in_every_process(web_processes: Deployment, webs: tuple[Web, Web]) -> None:
+def test_a_replaced_key_is_dead_at_once_in_every_process(
+    web_processes: Deployment, webs: tuple[Web, Web]
+) -> None:
     old = web_processes.call(KEY, "replaced")
     assert [push(web, old).status_code for web in webs] == [200, 200]
 

@@ -24,7 +24,7 @@ from ingestion.services import RevokedKeyError, accept_events
 from ingestion.services.keys import authenticate_usage_key, lock_active_key
 from ingestion.views.push import push
 from tests.cast import Cast
-from tests.ingestion.push_client import PATH, PushClient, batch_of, event, inbox, key_of, create_push_client
+from tests.ingestion.push_client import PATH, PushClient, batch_of, create_push_client, event, inbox, key_of
 from tests.waiting import is_blocking_others, threads, wait_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -110,7 +110,9 @@ def test_a_name_as_long_as_the_sender_likes_is_stored_and_an_empty_one_is_a_name
     assert customers(cast.account) == {"a": ""}
 
 
-def test_a_rejected_event_leaves_no_customer_no_name_and_no_metric(cast: Cast, push_client: PushClient) -> None:
+def test_a_rejected_event_leaves_no_customer_no_name_and_no_metric(
+    cast: Cast, push_client: PushClient
+) -> None:
     push_client.push(event(customer_id="a", customer_name="A"))
 
     push_client.push(
@@ -122,7 +124,9 @@ def test_a_rejected_event_leaves_no_customer_no_name_and_no_metric(cast: Cast, p
     assert metrics(cast.account) == [("requests", "sum")]
 
 
-def test_a_metric_comes_with_its_first_event_and_keeps_its_settings(cast: Cast, push_client: PushClient) -> None:
+def test_a_metric_comes_with_its_first_event_and_keeps_its_settings(
+    cast: Cast, push_client: PushClient
+) -> None:
     push_client.push(event(metric="seats"), event(metric="requests"), event(metric="seats"))
     services.set_metric(account=cast.account, actor=cast.actor, name="seats", aggregation="average_of_days")
     push_client.push(event(metric="seats"))
@@ -152,7 +156,9 @@ def test_a_push_that_names_what_is_known_writes_no_row_of_customers_and_metrics(
 
     push_client.push(event(customer_id="a", customer_name="A"), event(customer_id="b"))
     before = versions()
-    push_client.push(event(customer_id="a", customer_name="A"), event(customer_id="b"), event(customer_id="a"))
+    push_client.push(
+        event(customer_id="a", customer_name="A"), event(customer_id="b"), event(customer_id="a")
+    )
 
     assert versions() == before
 
@@ -160,7 +166,9 @@ def test_a_push_that_names_what_is_known_writes_no_row_of_customers_and_metrics(
 # Events
 
 
-def test_the_events_of_a_push_are_one_batch_in_array_order_received_at_one_moment(push_client: PushClient) -> None:
+def test_the_events_of_a_push_are_one_batch_in_array_order_received_at_one_moment(
+    push_client: PushClient,
+) -> None:
     with clock.frozen(NOW):
         push_client.push(*[event(quantity=number) for number in range(5)])
     push_client.push(event())
@@ -200,7 +208,9 @@ def test_the_service_stores_under_the_key_and_says_the_batch(cast: Cast, push_cl
 # A key that ends while its push is under way
 
 
-def test_a_key_regenerated_between_its_check_and_the_commit_stores_nothing(cast: Cast, push_client: PushClient) -> None:
+def test_a_key_regenerated_between_its_check_and_the_commit_stores_nothing(
+    cast: Cast, push_client: PushClient
+) -> None:
     credential = authenticate_usage_key(push_client.key)
     assert credential is not None
     services.regenerate_usage_key(source=push_client.source, actor=cast.actor)
@@ -239,7 +249,9 @@ def test_half_a_body_then_the_key_ends_then_the_rest_is_401_and_nothing_is_store
     assert (inbox(), customers(cast.account)) == ([], {})
 
 
-def test_an_empty_push_under_a_key_that_ended_meanwhile_is_refused_too(cast: Cast, push_client: PushClient) -> None:
+def test_an_empty_push_under_a_key_that_ended_meanwhile_is_refused_too(
+    cast: Cast, push_client: PushClient
+) -> None:
     credential = authenticate_usage_key(push_client.key)
     assert credential is not None
     services.revoke_usage_key(source=push_client.source, actor=cast.actor)

@@ -8,7 +8,7 @@ import pytest
 
 from ingestion import services
 from tests.cast import Cast
-from tests.ingestion.push_client import PushClient, event, inbox, create_push_client
+from tests.ingestion.push_client import PushClient, create_push_client, event, inbox
 
 
 @pytest.fixture
@@ -32,7 +32,9 @@ def test_the_limit_is_a_thousand_a_minute(cast: Cast) -> None:
     }
 
 
-def test_over_the_limit_is_429_with_the_seconds_to_wait_and_nothing_is_stored(push_client: PushClient) -> None:
+def test_over_the_limit_is_429_with_the_seconds_to_wait_and_nothing_is_stored(
+    push_client: PushClient,
+) -> None:
     answers = [push_client.push(event()) for _ in range(6)]
 
     assert [answer.status_code for answer in answers] == [200] * 5 + [429]
@@ -74,7 +76,9 @@ def test_a_request_without_a_valid_key_counts_for_nobody_and_learns_no_limit(pus
     assert limit_headers(push_client.push(event()))["RateLimit-Remaining"] == "4"
 
 
-def test_sources_and_keys_of_an_account_share_its_limit_and_accounts_do_not(cast: Cast, push_client: PushClient) -> None:
+def test_sources_and_keys_of_an_account_share_its_limit_and_accounts_do_not(
+    cast: Cast, push_client: PushClient
+) -> None:
     second, elsewhere = create_push_client(cast, name="Second"), create_push_client(cast, cast.other_account)
     for _ in range(3):
         push_client.push(event())

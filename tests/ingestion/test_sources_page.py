@@ -18,7 +18,7 @@ from ingestion.models import UsageSource
 from ingestion.queries import metered_events
 from ingestion.reference import snippets_for
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import PushClient, event, inbox, key_of, create_push_client, reasons
+from tests.ingestion.push_client import PushClient, create_push_client, event, inbox, key_of, reasons
 from tests.pages import get_page, text_of
 
 LIST = "/a/acme/connections/usage/"
@@ -201,7 +201,9 @@ def test_a_stranger_finds_no_source(cast: Cast) -> None:
 
     for account in ("acme", "elsewhere"):
         for end in ("", "key/generate/", "key/regenerate/", "key/revoke/", "rename/", "delete/"):
-            assert client.post(f"/a/{account}/connections/usage/{push_client.source.pk}/{end}").status_code in {
+            assert client.post(
+                f"/a/{account}/connections/usage/{push_client.source.pk}/{end}"
+            ).status_code in {
                 404,
                 405,
             }

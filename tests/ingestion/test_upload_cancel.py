@@ -14,7 +14,7 @@ from ingestion import services
 from ingestion.models import UsageUpload
 from ingestion.services import chunks, uploads
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import event, inbox, create_push_client
+from tests.ingestion.push_client import create_push_client, event, inbox
 from tests.ingestion.upload_client import csv, line, run_new_upload, send
 from tests.pages import get_page, text_of
 

@@ -13,7 +13,7 @@ from ingestion.models import UsageUpload
 from ingestion.services import uploads
 from ingestion.tasks import run_upload
 from tests.cast import Cast
-from tests.ingestion.push_client import inbox, create_push_client
+from tests.ingestion.push_client import create_push_client, inbox
 from tests.ingestion.upload_client import csv, line, send
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -14,7 +14,7 @@ from ingestion.models import UsageBatch, UsageUpload
 from ingestion.queries import metered_events
 from ingestion.services.ledger import roll_up
 from tests.cast import Cast, signed_in
-from tests.ingestion.push_client import MOMENT, event, inbox, create_push_client
+from tests.ingestion.push_client import MOMENT, create_push_client, event, inbox
 from tests.ingestion.upload_client import HEADER, csv, line, rejected_lines_of, run_new_upload, send
 from tests.pages import get_page
 
@@ -118,5 +118,6 @@ def test_event_ids_of_a_file_are_those_of_a_push(cast: Cast) -> None:
     with account_scope(cast.account):
         services.void_usage_batch(batch=UsageBatch.objects.get(pk=job.batch), actor=cast.actor)
     assert (
-        push_client.push(event(event_id="n-1"), event(event_id="a", quantity=5)).headers["Usage-Duplicates"] == "1"
+        push_client.push(event(event_id="n-1"), event(event_id="a", quantity=5)).headers["Usage-Duplicates"]
+        == "1"
     )

@@ -22,7 +22,7 @@ from ingestion.services.uploads import MAX_ATTEMPTS
 from ingestion.tasks import run_upload
 from tests.cast import Cast
 from tests.ingestion.killed_upload import STEPS
-from tests.ingestion.push_client import MOMENT, inbox, create_push_client
+from tests.ingestion.push_client import MOMENT, create_push_client, inbox
 from tests.ingestion.upload_client import HEADER, csv, line, rejected_lines_of, run_new_upload, send
 from tests.killed_workers import killed_workers
 

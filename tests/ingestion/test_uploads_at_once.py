@@ -22,7 +22,7 @@ from ingestion.models import UsageBatch, UsageUpload
 from ingestion.parsing import check_batch
 from ingestion.queries import metered_events
 from tests.cast import Cast
-from tests.ingestion.push_client import MOMENT, event, inbox, create_push_client
+from tests.ingestion.push_client import MOMENT, create_push_client, event, inbox
 
 CONTENT = "customer_id,metric,quantity,timestamp,event_id\n" + "".join(
     f"cust-{number % 50},requests,{number},{MOMENT},e-{number}\n" for number in range(3_000)

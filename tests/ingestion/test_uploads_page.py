@@ -20,10 +20,10 @@ from ingestion.queries import metered_events
 from ingestion.services import upload_files
 from ingestion.tasks import run_due_uploads
 from tests.cast import Cast, signed_in
-from tests.periodic_tasks import run_due
-from tests.ingestion.push_client import MOMENT, PushClient, inbox, create_push_client, reasons
+from tests.ingestion.push_client import MOMENT, PushClient, create_push_client, inbox, reasons
 from tests.ingestion.upload_client import HEADER, csv, line, rejected_lines_of, run_new_upload, send
 from tests.pages import get_page, text_of
+from tests.periodic_tasks import run_due
 
 
 def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:

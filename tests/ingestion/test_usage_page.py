@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts.scoping import account_scope
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
-from tests.pages import csv_rows
 from tests.factories.usage import add_metrics, add_usage, event
+from tests.pages import csv_rows
 
 URL = "/a/acme/usage/"
 JANUARY = {"start_date": "2026-01-01", "end_date": "2026-01-31"}

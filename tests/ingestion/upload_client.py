@@ -26,7 +26,9 @@ def send(push_client: PushClient, content: bytes, cast: Cast, name: str = "event
     return services.queue_upload(source=push_client.source, upload=file, actor=cast.actor)
 
 
-def run_new_upload(push_client: PushClient, content: bytes, cast: Cast, name: str = "events.csv") -> UsageUpload:
+def run_new_upload(
+    push_client: PushClient, content: bytes, cast: Cast, name: str = "events.csv"
+) -> UsageUpload:
     job = send(push_client, content, cast, name)
     services.run_upload(job.pk)
     return UsageUpload.objects.unscoped().get(pk=job.pk)

@@ -18,9 +18,8 @@ from mcpserver.server import server
 from tests import recordings
 from tests.cast import Cast
 from tests.conformance import schemas
-from tests.ingestion.push_client import event, create_push_client
-from tests.mcpserver.mcp_client import META, mint
-from tests.mcpserver.mcp_client import McpClient
+from tests.ingestion.push_client import create_push_client, event
+from tests.mcpserver.mcp_client import META, McpClient, mint
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 # What differs between two runs: seconds to wait, and ids that are random.
@@ -196,7 +195,9 @@ def test_every_error_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
         params = {"name": name, "arguments": arguments or {}, "_meta": META}
         return send("tools/call", params, key, {"mcp-name": name})
 
-    def send(method: str, params: Any, key: McpClient = mcp_client, headers: Mapping[str, str] | None = None) -> Any:
+    def send(
+        method: str, params: Any, key: McpClient = mcp_client, headers: Mapping[str, str] | None = None
+    ) -> Any:
         message = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
         return key.http(json.dumps(message).encode(), {**modern, "mcp-method": method, **(headers or {})})
 

@@ -20,9 +20,9 @@ from finops.lake.storage.segments import swap_segments, write_segment
 from finops.lib import clock
 from finops.lib.periods import month_start
 from ingestion.models import Customer, RejectedEvent, RejectedLine, UsageBatch, UsageSource, UsageUpload
-from tests.finops.activity.call_helpers import call_of, credential_of
 from tests.factories.anomalies import add_anomaly
 from tests.factories.usage import event, push_events
+from tests.finops.activity.call_helpers import call_of, credential_of
 
 MARK = "Quaxolotl"
 DAYS = 40

@@ -16,8 +16,8 @@ from finops.audit_webhooks.services import create_audit_webhook
 from finops.celery import app
 from finops.insights.anomalies.parts import DetectionPart, DetectionPlan, store
 from tests.cast import ACTOR, Cast
-from tests.isolation.rows import MAKERS
 from tests.isolation.discovery import OUR_PREFIXES, fingerprint
+from tests.isolation.rows import MAKERS
 
 app.loader.import_default_modules()
 TASKS = {name: task.run for name, task in app.tasks.items() if task.run.__module__.startswith(OUR_PREFIXES)}

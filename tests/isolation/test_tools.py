@@ -11,8 +11,8 @@ from django.test import Client
 from accounts.keys import mint_mcp_key
 from mcpserver.registry import Tool, ToolAccess, registry
 from tests.cast import Cast
-from tests.isolation.marks import MARK, fill_with_marks
 from tests.isolation.discovery import fingerprint
+from tests.isolation.marks import MARK, fill_with_marks
 
 TOOLS = list(registry)
 READ_TOOLS = [tool for tool in TOOLS if tool.access is ToolAccess.READ]

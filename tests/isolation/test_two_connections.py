@@ -27,11 +27,11 @@ from mcpserver.registry import Tool, ToolAccess, registry
 from tests.accounts.oauth.flow import OAuthClient, Tokens, json_of, mcp_status, tokens_of
 from tests.cast import PASSWORD, Cast, make_cast, signed_in
 from tests.conformance.person import Person, connect
+from tests.factories.module_scope import module_account
 from tests.finops.lake.facts import line, store
 from tests.isolation.marks import MARK, fill_with_marks
 from tests.isolation.test_together import ASKED, DAILY, QUESTIONS, THREADS
 from tests.servers import LiveServer
-from tests.factories.module_scope import module_account
 
 READ_TOOLS = [tool for tool in registry if tool.access is ToolAccess.READ]
 
@@ -118,7 +118,9 @@ def values_of_first_account(cast: Cast, two_connections: TwoConnections) -> list
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tool", READ_TOOLS, ids=lambda tool: tool.name)
-def test_no_argument_reaches_the_other_account(cast: Cast, two_connections: TwoConnections, tool: Tool) -> None:
+def test_no_argument_reaches_the_other_account(
+    cast: Cast, two_connections: TwoConnections, tool: Tool
+) -> None:
     properties = tool.input_schema["properties"]
     texts = [name for name, schema in properties.items() if schema.get("type") == "string"]
 

@@ -7,8 +7,8 @@ from django.test import Client
 
 from accounts.models import Account, Role
 from tests.cast import Cast, signed_in
-from tests.isolation.rows import MAKERS
 from tests.isolation.discovery import Route, account_routes, fill, fingerprint, routes
+from tests.isolation.rows import MAKERS
 
 ROUTES = account_routes()
 each_route = pytest.mark.parametrize("route", ROUTES, ids=str)

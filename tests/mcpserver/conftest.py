@@ -8,11 +8,11 @@ from pytest_django import DjangoDbBlocker
 
 from finops.lib import clock
 from tests.cast import Cast, make_cast
+from tests.factories.bills import Bills
+from tests.factories.module_scope import module_account
 from tests.isolation.marks import fill_with_marks
 from tests.mcpserver.mcp_client import McpClient, mint, toy_server
 from tests.mcpserver.toys import make_toys
-from tests.factories.bills import Bills
-from tests.factories.module_scope import module_account
 
 
 @pytest.fixture(scope="module")

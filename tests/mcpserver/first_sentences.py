@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from tests.mcpserver.mcp_client import McpClient
 from tests.factories.days import days
+from tests.mcpserver.mcp_client import McpClient
 
 MARCH_TO_DATE = days(date(2026, 3, 1), date(2026, 3, 19))
 

@@ -14,8 +14,8 @@ from accounts.scoping import account_scope
 from finops.costs.models import CostSource
 from finops.insights.models import Anomaly
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient
 from tests.factories.anomalies import add_anomaly
+from tests.mcpserver.mcp_client import McpClient
 
 CAUSE = {
     "dimension": "resource",
@@ -99,7 +99,9 @@ def test_the_severest_come_first_then_the_newest(acme: Account, mcp_client: McpC
     ],
     ids=str,
 )
-def test_the_tool_filters(acme: Account, mcp_client: McpClient, arguments: dict[str, Any], values: str) -> None:
+def test_the_tool_filters(
+    acme: Account, mcp_client: McpClient, arguments: dict[str, Any], values: str
+) -> None:
     an_anomaly(acme, 1)
     an_anomaly(acme, 2, impact=Decimal(-200), first_day=date(2026, 2, 1), kind="drop")
     an_anomaly(acme, 3, last_day=date(2026, 3, 9), currency="EUR")
@@ -118,7 +120,9 @@ def test_a_service_is_found_by_what_people_call_it(acme: Account, mcp_client: Mc
     assert row["value"] == "Amazon Virtual Private Cloud"
 
 
-def test_views_of_one_incident_are_one_and_what_two_share_is_named(acme: Account, mcp_client: McpClient) -> None:
+def test_views_of_one_incident_are_one_and_what_two_share_is_named(
+    acme: Account, mcp_client: McpClient
+) -> None:
     service = an_anomaly(acme, 1)
     own_warnings = mcp_client.ask("listAnomalies")["warnings"]
     an_anomaly(acme, 2, dimension="team", value="Core", incident=service.incident)

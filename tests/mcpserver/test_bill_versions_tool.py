@@ -15,8 +15,8 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from mcpserver.tools import bill_versions
 from tests.cast import Cast, signed_in
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.costs import add_source, cost, store_lines
+from tests.mcpserver.mcp_client import McpClient, mint
 
 MAY = date(2026, 5, 1)
 

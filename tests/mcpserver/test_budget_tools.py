@@ -14,9 +14,9 @@ from finops.budgets.models import Budget
 from finops.lake.engine import engine
 from finops.lib import clock
 from tests.cast import Cast, signed_in
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.budgets import create_budget, daily_cost, source_scope
 from tests.factories.costs import add_source
+from tests.mcpserver.mcp_client import McpClient, mint
 
 pytestmark = pytest.mark.django_db
 

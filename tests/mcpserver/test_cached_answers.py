@@ -29,9 +29,9 @@ from finops.receipts import records
 from mcpserver import cached_answers
 from mcpserver.registry import registry
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.bills import Bills, line
 from tests.factories.days import at
+from tests.mcpserver.mcp_client import McpClient, mint
 
 TODAY = date(2026, 10, 20)
 BY_SERVICE = {"start_date": "2026-10-01", "end_date": "2026-10-10", "group_by": ["service"]}

@@ -111,7 +111,9 @@ def test_null_leaves_an_optional_argument_out(field: str) -> None:
         ("labels", {"a": [1, 2]}, "labels.a: [1,2] is not a text."),
     ],
 )
-def test_an_error_is_named_with_its_value_and_the_repair(field: str, given: Any, expected_message: str) -> None:
+def test_an_error_is_named_with_its_value_and_the_repair(
+    field: str, given: Any, expected_message: str
+) -> None:
     assert refusal(**{field: given}) == expected_message
 
 

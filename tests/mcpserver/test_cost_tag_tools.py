@@ -12,8 +12,8 @@ from accounts.scoping import account_scope
 from finops.allocation.rules import read_rules
 from finops.allocation.services.cost_tags import create_cost_tag
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.costs import add_source, cost
+from tests.mcpserver.mcp_client import McpClient, mint
 
 pytestmark = pytest.mark.django_db
 

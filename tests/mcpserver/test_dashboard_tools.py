@@ -14,8 +14,8 @@ from finops.dashboards.models import Dashboard, Widget
 from mcpserver.registry import registry
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.dashboards import create_board, widget
+from tests.mcpserver.mcp_client import McpClient, mint
 
 WRITES = [
     ("create_dashboard", {"name": "New"}),
@@ -127,7 +127,9 @@ def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: McpCl
     ],
     ids=["type", "field", "nearest field", "period", "dimension", "budget", "required", "widget field"],
 )
-def test_an_error_says_what_to_mend(cast: Cast, writer: McpClient, bad: dict[str, Any], expected_message: str) -> None:
+def test_an_error_says_what_to_mend(
+    cast: Cast, writer: McpClient, bad: dict[str, Any], expected_message: str
+) -> None:
     assert expected_message in writer.problem("create_dashboard", name="Bad", widgets=[bad])
     assert shared_names(cast) == []
 
@@ -190,9 +192,9 @@ def test_a_credential_that_may_only_read_writes_nothing(
         "params": {"name": tool, "arguments": call_arguments},
     }
 
-    assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in McpClient(key).problem(
-        tool, **call_arguments
-    )
+    assert ", is read-only. Nothing was changed. Members can create a Read/write key at" in McpClient(
+        key
+    ).problem(tool, **call_arguments)
     refusal = McpClient(token).http(json.dumps(message).encode())
 
     assert (refusal.status_code, "insufficient_scope" in refusal["WWW-Authenticate"]) == (403, True)

@@ -13,8 +13,8 @@ from accounts.scoping import account_scope
 from finops.dashboards import services
 from finops.dashboards.models import Dashboard
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.dashboards import create_board, widget
+from tests.mcpserver.mcp_client import McpClient, mint
 
 FORMS: dict[str, Any] = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
 LINKS_ALONE: dict[str, Any] = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"url": {}}}}
@@ -85,7 +85,11 @@ def test_agreement_to_another_question_does_not_count(cast: Cast, writer: McpCli
     state = call(writer, "delete_dashboard", {"dashboard_id": other})["requestState"]
     someone = McpClient(mint(cast, "read_write"))
 
-    for mcp_client, pk, sent in ((writer, board, state), (someone, other, state), (writer, other, f"{state}x")):
+    for mcp_client, pk, sent in (
+        (writer, board, state),
+        (someone, other, state),
+        (writer, other, f"{state}x"),
+    ):
         again = call(
             mcp_client,
             "delete_dashboard",

@@ -12,9 +12,9 @@ from finops.allocation.services.teams import create_team
 from finops.budgets.models import Budget
 from finops.unitcosts.models import CustomerKey
 from tests.cast import Cast
+from tests.factories.costs import add_source, cost
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.test_elicitation import LINKS_ALONE, call
-from tests.factories.costs import add_source, cost
 
 BUDGET: dict[str, Any] = {"name": "Q2", "amount": 500, "currency": "USD", "scope": "team", "team": "Payments"}
 
@@ -61,7 +61,9 @@ def test_the_person_chooses_and_the_tool_runs_with_her_choice(cast: Cast, writer
 @pytest.mark.parametrize(
     "response", [choose("Payments US", "decline"), choose("Search"), choose("Payments US", "cancel")]
 )
-def test_without_one_of_the_names_nothing_is_done(cast: Cast, writer: McpClient, response: dict[str, Any]) -> None:
+def test_without_one_of_the_names_nothing_is_done(
+    cast: Cast, writer: McpClient, response: dict[str, Any]
+) -> None:
     state = call(writer, "create_budget", BUDGET)["requestState"]
 
     refusal = call(writer, "create_budget", BUDGET, requestState=state, inputResponses=response)

@@ -24,12 +24,12 @@ from mcpserver import cached_answers
 from mcpserver.elicitation import NO_NAME
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient, mint
-from tests.mcpserver.test_elicitation import FORMS, LINKS_ALONE, call
-from tests.mcpserver.test_elicited_choice import choose
 from tests.factories.costs import add_source, cost
 from tests.factories.days import days
 from tests.factories.usage import event, push_events
+from tests.mcpserver.mcp_client import McpClient, mint
+from tests.mcpserver.test_elicitation import FORMS, LINKS_ALONE, call
+from tests.mcpserver.test_elicited_choice import choose
 
 DAYS = {"start_date": "2026-03-01", "end_date": "2026-03-10"}
 NODES, CONTROL = "Kube nodes", "Kube control"
@@ -75,7 +75,9 @@ def names_of(result: dict[str, Any]) -> list[str]:
     return sorted(names)
 
 
-def call_with_response(mcp_client: McpClient, tool: str, arguments: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
+def call_with_response(
+    mcp_client: McpClient, tool: str, arguments: dict[str, Any], response: dict[str, Any]
+) -> dict[str, Any]:
     state = call(mcp_client, tool, arguments)["requestState"]
     result = call(mcp_client, tool, arguments, requestState=state, inputResponses=response)
     assert result["resultType"] == "complete"
@@ -248,7 +250,9 @@ def test_tag_keys_of_cost_are_chosen(cast: Cast, mcp_client: McpClient) -> None:
         pytest.param(filter_arguments("prod", dimension="tag:env"), id="a tag key that no line has"),
     ],
 )
-def test_there_is_no_question_without_a_choice_to_make(mcp_client: McpClient, arguments: dict[str, Any]) -> None:
+def test_there_is_no_question_without_a_choice_to_make(
+    mcp_client: McpClient, arguments: dict[str, Any]
+) -> None:
     result = call(mcp_client, "querySpend", arguments)
 
     assert result["resultType"] == "complete"
@@ -303,7 +307,10 @@ def test_a_choice_is_of_the_credential_and_call_that_were_asked(cast: Cast, mcp_
     state = call(mcp_client, "querySpend", filter_arguments("Kube"))["requestState"]
     viewer = McpClient(OAuthClient().connect(cast.viewer).access)
 
-    for other, arguments in ((viewer, filter_arguments("Kube")), (mcp_client, filter_arguments("Kube", basis="billed"))):
+    for other, arguments in (
+        (viewer, filter_arguments("Kube")),
+        (mcp_client, filter_arguments("Kube", basis="billed")),
+    ):
         again = call(other, "querySpend", arguments, requestState=state, inputResponses=choose(NODES))
         assert again["resultType"] == "input_required"
 

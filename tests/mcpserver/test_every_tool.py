@@ -174,7 +174,9 @@ def _choices(schema: Any) -> list[Any]:
 
 @requirement("tools:answer", "tools:output-schema", "tools:answer-size")
 @each_read_tool
-def test_the_answers_of_a_tool_are_complete_small_and_fit_its_schema(marked_client: McpClient, cast: Cast, tool: Tool) -> None:
+def test_the_answers_of_a_tool_are_complete_small_and_fit_its_schema(
+    marked_client: McpClient, cast: Cast, tool: Tool
+) -> None:
     for result in answers(marked_client, tool):
         text, answer = result["content"][0]["text"], result["structuredContent"]
 

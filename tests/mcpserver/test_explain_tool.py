@@ -11,8 +11,8 @@ from django.core.management import CommandError, call_command
 
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.facts import JANUARY, line, store
 from tests.factories.days import NOON
+from tests.finops.lake.facts import JANUARY, line, store
 
 pytestmark = pytest.mark.django_db
 MONTH = '{"start_date": "2026-01-01", "end_date": "2026-01-31"}'
@@ -58,6 +58,8 @@ def test_queries_kept_on_duckdb_despite_a_cluster_say_why(cast: Cast, settings: 
         (("acme", "querySpend", '{"period": "x"}'), "period"),
     ],
 )
-def test_a_change_that_cannot_be_explained_says_why(cast: Cast, arguments: tuple[str, ...], text: str) -> None:
+def test_a_change_that_cannot_be_explained_says_why(
+    cast: Cast, arguments: tuple[str, ...], text: str
+) -> None:
     with pytest.raises(CommandError, match=text):
         explain_output(*arguments)

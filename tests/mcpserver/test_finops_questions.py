@@ -17,8 +17,8 @@ from finops.allocation.rules import read_rules
 from finops.allocation.services.cost_tags import create_cost_tag
 from finops.lib import clock
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.costs import Line, add_source, cost
+from tests.mcpserver.mcp_client import McpClient, mint
 
 NOON = datetime(2026, 3, 18, 12, tzinfo=UTC)
 LIVE = {"name": "Live", "when": {"dimension": "tag:env", "values": ["prod"]}, "value": "Production"}
@@ -71,7 +71,9 @@ def page_of(answer: dict[str, Any]) -> dict[str, list[str]]:
     return parse_qs(urlsplit(answer["console_url"]).query)
 
 
-def test_a_risen_bill_is_explained_by_what_moved_in_each_currency_the_largest_first(mcp_client: McpClient) -> None:
+def test_a_risen_bill_is_explained_by_what_moved_in_each_currency_the_largest_first(
+    mcp_client: McpClient,
+) -> None:
     answer = mcp_client.ask("explainSpendChange", period="last_7_days")
 
     assert [total["currency"] for total in answer["totals"]] == ["USD", "EUR"]
@@ -94,7 +96,9 @@ def test_spend_in_two_currencies_says_what_most_of_each_went_on(mcp_client: McpC
     assert "most of EUR on 'Disk' (100.0 %)" in answer["summary"]
 
 
-def test_the_most_wasteful_commitment_of_each_currency_is_named_with_what_it_wastes(mcp_client: McpClient) -> None:
+def test_the_most_wasteful_commitment_of_each_currency_is_named_with_what_it_wastes(
+    mcp_client: McpClient,
+) -> None:
     answer = mcp_client.ask("getCommitmentUtilization")
 
     assert answer["hint"].startswith(
@@ -108,7 +112,9 @@ def test_billed_cost_by_purchase_type_says_where_commitments_show(mcp_client: Mc
 
     assert answer["group_by"] == ["pricing_category"]
     assert "basis amortized" in answer["hint"]
-    amortized = mcp_client.ask("querySpend", period="last_7_days", group_by=["pricing_category"], basis="amortized")
+    amortized = mcp_client.ask(
+        "querySpend", period="last_7_days", group_by=["pricing_category"], basis="amortized"
+    )
     assert 100 in [row["amount"] for row in amortized["rows"]]
 
 
@@ -123,7 +129,9 @@ def test_billed_cost_by_purchase_type_says_where_commitments_show(mcp_client: Mc
         ("last_quarter", "last_quarter"),
     ],
 )
-def test_a_period_in_other_words_is_taken_as_the_one_it_means(mcp_client: McpClient, message: str, period: str) -> None:
+def test_a_period_in_other_words_is_taken_as_the_one_it_means(
+    mcp_client: McpClient, message: str, period: str
+) -> None:
     for tool in ("querySpend", "getCommitmentUtilization"):
         answer = mcp_client.ask(tool, period=message)
         assert answer["period"] == mcp_client.ask(tool, period=period)["period"] | {
@@ -249,7 +257,9 @@ def test_a_board_with_several_wrong_widgets_lists_all_of_them(mcp_client: McpCli
     assert "widgets[2].type: 'forecast' does not exist" in problem
 
 
-def test_where_the_days_of_a_year_fill_an_answer_every_commitment_is_still_listed(mcp_client: McpClient) -> None:
+def test_where_the_days_of_a_year_fill_an_answer_every_commitment_is_still_listed(
+    mcp_client: McpClient,
+) -> None:
     answer = mcp_client.ask("getCommitmentUtilization", period="last_12_months", granularity="day", top=20)
     recent = mcp_client.ask(
         "getCommitmentUtilization", start_date="2025-04-01", end_date="2026-03-17", granularity="day"

@@ -14,12 +14,12 @@ from finops.allocation.rules import Copy, Rule
 from finops.allocation.services.cost_tags import create_cost_tag
 from finops.unitcosts.models import CustomerKey
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
 from tests.factories.bills import Bills, line, usage
 from tests.factories.costs import add_source, cost
 from tests.factories.days import NOON, at, days
 from tests.factories.usage import add_usage, event
+from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
+from tests.mcpserver.mcp_client import McpClient
 
 
 def add_march(account: Account) -> None:
@@ -28,7 +28,9 @@ def add_march(account: Account) -> None:
 
 
 @pytest.mark.parametrize("tool", ["querySpend", "getCommitmentUtilization", "simulateCost", "queryUnitCost"])
-def test_days_without_bills_are_in_the_first_sentence(acme: Account, mcp_client: McpClient, tool: str) -> None:
+def test_days_without_bills_are_in_the_first_sentence(
+    acme: Account, mcp_client: McpClient, tool: str
+) -> None:
     add_march(acme)
     add_usage(acme, [event(day, "globex", 5) for day in MARCH_TO_DATE])
     metric = {"usage_metric": "requests"} if tool == "queryUnitCost" else {}
@@ -130,7 +132,9 @@ def test_the_customers_of_a_unit_cost_are_named(acme: Account, mcp_client: McpCl
     assert "; only customer 'globex'): 70.00 USD ÷ 35 'requests' = 2.00 USD for each" in sentence
 
 
-def test_cost_and_usage_of_different_days_are_in_the_first_sentence(acme: Account, mcp_client: McpClient) -> None:
+def test_cost_and_usage_of_different_days_are_in_the_first_sentence(
+    acme: Account, mcp_client: McpClient
+) -> None:
     add_march(acme)
     add_usage(acme, [event(date(2026, 3, 18), "globex", 5), event(date(2026, 3, 19), "globex", 5)])
 
@@ -140,7 +144,9 @@ def test_cost_and_usage_of_different_days_are_in_the_first_sentence(acme: Accoun
     assert "; cost has data on 7 and usage on 2 of 7 days" in sentence
 
 
-def test_a_search_without_a_match_does_not_say_that_there_are_no_splits(acme: Account, mcp_client: McpClient) -> None:
+def test_a_search_without_a_match_does_not_say_that_there_are_no_splits(
+    acme: Account, mcp_client: McpClient
+) -> None:
     assert summary_of(mcp_client, "listSharedCostSplits", search="zzz") == (
         "'Acme' has no shared-cost split that matches 'zzz'."
     )
@@ -154,7 +160,9 @@ def test_one_bill_of_a_day_ago_is_data_without_a_complete_day(bills: Bills, mcp_
             mcp_client, "getAccountContext"
         )
         assert "no day of cost data is complete yet" in summary_of(mcp_client, "getDataHealth")
-        assert "cannot be forecast: No day of cost data is complete yet." in summary_of(mcp_client, "forecastSpend")
+        assert "cannot be forecast: No day of cost data is complete yet." in summary_of(
+            mcp_client, "forecastSpend"
+        )
         assert ", of which 12.00 USD on 2026-03-19 is incomplete; bills cover 1 of 30 days" in summary_of(
             mcp_client, "querySpend"
         )
@@ -163,7 +171,8 @@ def test_one_bill_of_a_day_ago_is_data_without_a_complete_day(bills: Bills, mcp_
 def test_an_account_without_bills_has_no_judgement_of_its_bills(acme: Account, mcp_client: McpClient) -> None:
     assert "it has no complete day of cost data" in summary_of(mcp_client, "listSavingsRecommendations")
     assert (
-        summary_of(mcp_client, "listAnomalies") == "'Acme' has no open anomaly; anomaly detection has not run yet."
+        summary_of(mcp_client, "listAnomalies")
+        == "'Acme' has no open anomaly; anomaly detection has not run yet."
     )
     assert summary_of(mcp_client, "listTagRecommendations") == (
         "'Acme' has no cost with tags in the last 30 days with data."
@@ -182,7 +191,9 @@ def test_late_bills_are_incomplete_in_the_sentence_of_a_cost_tag(bills: Bills, m
     assert ", of which 30.00 USD on 2026-03-18 to 2026-03-20 is incomplete" in sentence
 
 
-def test_a_simulation_without_assumptions_says_that_nothing_changes(acme: Account, mcp_client: McpClient) -> None:
+def test_a_simulation_without_assumptions_says_that_nothing_changes(
+    acme: Account, mcp_client: McpClient
+) -> None:
     add_march(acme)
 
     sentence = summary_of(mcp_client, "simulateCost", period="month_to_date")
@@ -213,7 +224,9 @@ def test_a_group_that_no_line_can_have_is_listed_with_its_absence(
     sentence = summary_of(mcp_client, tool, period=period, group_by=[dimension])
 
     assert clause in sentence
-    assert "no cost has tag key" not in summary_of(mcp_client, tool, period=period, group_by=["tag:environment"])
+    assert "no cost has tag key" not in summary_of(
+        mcp_client, tool, period=period, group_by=["tag:environment"]
+    )
 
 
 def test_a_filter_on_a_tag_key_that_no_line_has_says_so_first(acme: Account, mcp_client: McpClient) -> None:

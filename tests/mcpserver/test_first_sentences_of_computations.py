@@ -10,12 +10,12 @@ import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
-from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
 from tests.factories.bills import Bills, usage
 from tests.factories.costs import add_source, cost
 from tests.factories.days import NOON, at, days
 from tests.factories.usage import add_usage, event
+from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
+from tests.mcpserver.mcp_client import McpClient
 
 COMPUTE_AND_QUANTUM = [{"dimension": "service", "values": ["Compute", "Quantum"]}]
 NO_QUANTUM = "; no cost on these days has service 'Quantum'"
@@ -32,10 +32,14 @@ def add_usage_and_tax(account: Account) -> None:
     add_usage(account, [event(day, "globex", 5) for day in MARCH_TO_DATE])
 
 
-def test_a_change_names_the_charge_categories_left_out_on_both_sides(acme: Account, mcp_client: McpClient) -> None:
+def test_a_change_names_the_charge_categories_left_out_on_both_sides(
+    acme: Account, mcp_client: McpClient
+) -> None:
     add_usage_and_tax(acme)
 
-    sentence = summary_of(mcp_client, "explainSpendChange", period="month_to_date", charge_categories=["Usage"])
+    sentence = summary_of(
+        mcp_client, "explainSpendChange", period="month_to_date", charge_categories=["Usage"]
+    )
 
     assert (
         "(billed, Usage charge categories, without 50.00 USD of Tax now and without 40.00 USD of Tax before)"
@@ -44,7 +48,9 @@ def test_a_change_names_the_charge_categories_left_out_on_both_sides(acme: Accou
     assert "without" not in summary_of(mcp_client, "explainSpendChange", period="month_to_date")
 
 
-def test_a_forecast_names_the_charge_categories_left_out_so_far_or_before(acme: Account, mcp_client: McpClient) -> None:
+def test_a_forecast_names_the_charge_categories_left_out_so_far_or_before(
+    acme: Account, mcp_client: McpClient
+) -> None:
     add_usage_and_tax(acme)
     usage_only = {"charge_categories": ["Usage"]}
 
@@ -116,7 +122,9 @@ def test_a_forecast_of_a_currency_whose_source_stopped_says_that_it_has_no_more_
     with at(NOON.date()), account_scope(bills.account):
         month = summary_of(mcp_client, "forecastSpend")
         ahead = summary_of(mcp_client, "forecastSpend", period="next_days", days=10)
-        of_aws = summary_of(mcp_client, "forecastSpend", filters=[{"dimension": "service", "values": ["Compute"]}])
+        of_aws = summary_of(
+            mcp_client, "forecastSpend", filters=[{"dimension": "service", "values": ["Compute"]}]
+        )
 
     assert "and 250.00 CNY (" in month
     assert clause in month
@@ -125,7 +133,9 @@ def test_a_forecast_of_a_currency_whose_source_stopped_says_that_it_has_no_more_
     assert "Alibaba" not in of_aws
 
 
-def test_a_simulation_names_incomplete_days_once_and_sources_that_stopped(bills: Bills, mcp_client: McpClient) -> None:
+def test_a_simulation_names_incomplete_days_once_and_sources_that_stopped(
+    bills: Bills, mcp_client: McpClient
+) -> None:
     bring_a_source_that_stopped(bills)
 
     with at(NOON.date()), account_scope(bills.account):
@@ -139,7 +149,9 @@ def test_a_simulation_names_incomplete_days_once_and_sources_that_stopped(bills:
     assert "; 'Alibaba' has no cost lines after 2026-03-05" in sentence
 
 
-def test_the_utilization_of_a_running_month_names_its_incomplete_cost(bills: Bills, mcp_client: McpClient) -> None:
+def test_the_utilization_of_a_running_month_names_its_incomplete_cost(
+    bills: Bills, mcp_client: McpClient
+) -> None:
     columns = {
         "CommitmentDiscountId": "sp-1",
         "CommitmentDiscountType": "Savings Plan",
@@ -157,7 +169,9 @@ def test_the_utilization_of_a_running_month_names_its_incomplete_cost(bills: Bil
     assert "; 20.00 USD on 2026-03-18 to 2026-03-19 is incomplete" in sentence
 
 
-def test_invoices_of_a_running_month_say_that_its_lines_are_incomplete(bills: Bills, mcp_client: McpClient) -> None:
+def test_invoices_of_a_running_month_say_that_its_lines_are_incomplete(
+    bills: Bills, mcp_client: McpClient
+) -> None:
     bills.bring(
         "AWS", usage({"Compute": lambda _day: 10}, date(2026, 2, 1), date(2026, 3, 19)), on=NOON.date()
     )

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from accounts.scoping import account_scope
-from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
 from tests.factories.bills import Bills, usage
 from tests.factories.budgets import create_budget
 from tests.factories.days import NOON, at
 from tests.factories.usage import add_usage, event
+from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
+from tests.mcpserver.mcp_client import McpClient
 
 FIRST = date(2025, 12, 1)
 OF_AWS = [{"dimension": "service", "values": ["Compute"]}]
@@ -52,7 +52,9 @@ def test_a_source_that_stopped_is_named_only_if_the_filters_can_select_its_cost(
     add_usage(today.account, [event(day, "globex", 5) for day in MARCH_TO_DATE])
 
     assert "'GCP' has no cost lines after 2026-03-05" in summary_of(mcp_client, tool, **arguments)
-    assert "'GCP' has no cost lines after 2026-03-05" in summary_of(mcp_client, tool, **arguments, filters=OF_GCP)
+    assert "'GCP' has no cost lines after 2026-03-05" in summary_of(
+        mcp_client, tool, **arguments, filters=OF_GCP
+    )
     for filters in (OF_AWS, NOT_GCP):
         sentence = summary_of(mcp_client, tool, **arguments, filters=filters)
         assert "GCP" not in sentence
@@ -84,7 +86,9 @@ def test_three_of_many_sources_that_are_complete_to_different_days_are_named(
     assert " and 2 more" in sentence
 
 
-def test_a_late_source_is_named_next_to_the_amount_on_its_incomplete_days(today: Bills, mcp_client: McpClient) -> None:
+def test_a_late_source_is_named_next_to_the_amount_on_its_incomplete_days(
+    today: Bills, mcp_client: McpClient
+) -> None:
     bring(today, "GCP", "Run", 7, date(2026, 3, 16))
 
     whole = summary_of(mcp_client, "querySpend", start_date="2026-03-01", end_date="2026-03-16")

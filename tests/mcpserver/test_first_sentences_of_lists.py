@@ -12,12 +12,12 @@ from finops.allocation.services.splits import SplitDraft, create_split
 from finops.costs.services.closed_months import close_month
 from finops.costs.services.cost_view import change_cost_view
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
 from tests.factories.bills import Bills, line, usage
 from tests.factories.costs import add_source, cost
 from tests.factories.days import NOON, at, days
 from tests.factories.usage import add_usage, event
+from tests.mcpserver.first_sentences import MARCH_TO_DATE, summary_of
+from tests.mcpserver.mcp_client import McpClient
 
 
 def add_march(account: Account, **columns: Any) -> None:
@@ -52,7 +52,9 @@ def test_usage_names_filters_that_the_metric_does_not_have(acme: Account, mcp_cl
 
     def of(*values: str, dimension: str = "region") -> str:
         filters = [{"dimension": dimension, "values": list(values)}]
-        return summary_of(mcp_client, "queryUsage", metric="requests", period="month_to_date", filters=filters)
+        return summary_of(
+            mcp_client, "queryUsage", metric="requests", period="month_to_date", filters=filters
+        )
 
     assert of("EU", "us") == (
         "'Acme', 'requests' within the filters from 2026-03-01 to 2026-03-20: 95 in total; "
@@ -76,7 +78,9 @@ def test_usage_events_name_the_days_of_the_question(acme: Account, mcp_client: M
     )
 
 
-def test_charge_categories_that_are_not_counted_are_listed_with_their_amount(acme: Account, mcp_client: McpClient) -> None:
+def test_charge_categories_that_are_not_counted_are_listed_with_their_amount(
+    acme: Account, mcp_client: McpClient
+) -> None:
     add_source(
         acme,
         [
@@ -119,7 +123,9 @@ def test_a_tag_key_without_any_value_has_none(acme: Account, mcp_client: McpClie
     assert "has 1 value in" in summary_of(mcp_client, "listDimensionValues", dimension="tag:team")
 
 
-def test_lists_say_that_no_rate_converts_their_amounts(acme: Account, cast: Cast, mcp_client: McpClient) -> None:
+def test_lists_say_that_no_rate_converts_their_amounts(
+    acme: Account, cast: Cast, mcp_client: McpClient
+) -> None:
     february = days(date(2026, 2, 1), date(2026, 2, 28))
     add_source(acme, [cost(day, 1, service=name) for day in february for name in ("Compute", "Storage")])
     add_march(acme, tags={"team": "core"})
@@ -196,14 +202,18 @@ def test_a_forecast_names_restated_months(bills: Bills, mcp_client: McpClient) -
     assert "; 2026-02 was closed and restated since: +5.00 USD in the account" in sentence
 
 
-def test_days_that_no_bill_covers_have_no_anomalies_for_that_reason(acme: Account, mcp_client: McpClient) -> None:
+def test_days_that_no_bill_covers_have_no_anomalies_for_that_reason(
+    acme: Account, mcp_client: McpClient
+) -> None:
     add_march(acme)
 
     ahead = summary_of(mcp_client, "listAnomalies", start_date="2027-01-01", end_date="2027-01-31")
 
     assert "no open anomaly that matches the filters" in ahead
     assert "; no bill covers these days" in ahead
-    assert "no bill" not in summary_of(mcp_client, "listAnomalies", start_date="2026-03-01", end_date="2026-03-31")
+    assert "no bill" not in summary_of(
+        mcp_client, "listAnomalies", start_date="2026-03-01", end_date="2026-03-31"
+    )
 
 
 def test_an_alert_that_can_never_be_sent_says_so(acme: Account, writer: McpClient) -> None:

@@ -13,8 +13,8 @@ from accounts.scoping import account_scope
 from finops.budgets.forecast_query import ForecastQuery
 from mcpserver.registry import registry
 from tests.cast import Cast, signed_in
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.costs import add_source, cost
+from tests.mcpserver.mcp_client import McpClient, mint
 
 pytestmark = pytest.mark.django_db
 

@@ -11,9 +11,9 @@ from pytest_django import DjangoDbBlocker
 from finops.lib import clock
 from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast, make_cast
-from tests.ingestion.push_client import event, create_push_client
-from tests.mcpserver.mcp_client import McpClient
 from tests.factories.module_scope import module_account
+from tests.ingestion.push_client import create_push_client, event
+from tests.mcpserver.mcp_client import McpClient
 
 WIDE = "\U0001f9e8"
 KEY = "key" * 85
@@ -74,7 +74,9 @@ def _push(cast: Cast) -> None:
         ("queryUsage", {"group_by": f"dimension:{KEY}"}),
     ],
 )
-def test_an_answer_about_hostile_names_still_fits(mcp_client: McpClient, tool: str, arguments: dict[str, Any]) -> None:
+def test_an_answer_about_hostile_names_still_fits(
+    mcp_client: McpClient, tool: str, arguments: dict[str, Any]
+) -> None:
     result = mcp_client.call(tool, **arguments)
 
     text = result["content"][0]["text"]

@@ -52,7 +52,9 @@ def test_only_events_after_the_given_one_are_returned(acme: Account, mcp_client:
 
     assert mcp_client.ask("listRecentEvents", after=old_event)["events"] == []
     happen(acme, "new")
-    assert [event["title"] for event in mcp_client.ask("listRecentEvents", after=old_event)["events"]] == ["new"]
+    assert [event["title"] for event in mcp_client.ask("listRecentEvents", after=old_event)["events"]] == [
+        "new"
+    ]
 
 
 def test_a_shortened_answer_says_so(acme: Account, mcp_client: McpClient) -> None:
@@ -65,7 +67,9 @@ def test_a_shortened_answer_says_so(acme: Account, mcp_client: McpClient) -> Non
     assert answer["truncated"] == "The newest 2 of 3. Ask for fewer days."
 
 
-def test_events_for_admins_and_of_other_accounts_are_not_returned(cast: Cast, acme: Account, mcp_client: McpClient) -> None:
+def test_events_for_admins_and_of_other_accounts_are_not_returned(
+    cast: Cast, acme: Account, mcp_client: McpClient
+) -> None:
     happen(acme, "for admins", admins_only=True)
     happen(cast.other_account, "elsewhere")
 

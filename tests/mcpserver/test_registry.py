@@ -103,7 +103,9 @@ def test_a_tool_that_is_wrong_in_itself_fails_at_the_start(
 
 
 @requirement("tools:schemas")
-@pytest.mark.parametrize(("handler", "message"), [(recursive, "contains itself"), (no_object, "is no object")])
+@pytest.mark.parametrize(
+    ("handler", "message"), [(recursive, "contains itself"), (no_object, "is no object")]
+)
 def test_a_type_without_a_plain_schema_fails_at_the_start(
     handler: Callable[..., msgspec.Struct], message: str
 ) -> None:

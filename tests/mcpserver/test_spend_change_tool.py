@@ -10,8 +10,8 @@ import pytest
 from accounts.models import Account
 from accounts.scoping import account_scope
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.costs import add_source, cost
+from tests.mcpserver.mcp_client import McpClient, mint
 
 FIRST = date(2026, 1, 1)
 MONTHS = {

@@ -13,9 +13,9 @@ from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
 from finops.lib.periods import add_months
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.costs import add_source, cost
 from tests.factories.usage import add_usage, event
+from tests.mcpserver.mcp_client import McpClient, mint
 
 TODAY = datetime.now(UTC).date()
 LAST_MONTH = add_months(TODAY, -1)

@@ -25,10 +25,10 @@ from ingestion import services
 from ingestion.models import Customer
 from mcpserver.registry import registry
 from tests.cast import ACTOR, Cast, signed_in
-from tests.mcpserver.mcp_client import McpClient, mint
-from tests.servers import LiveServer
 from tests.factories.costs import add_source, cost
 from tests.factories.usage import add_metrics, event, store_usage, usage_source
+from tests.mcpserver.mcp_client import McpClient, mint
+from tests.servers import LiveServer
 
 DAYS, CUSTOMERS = 60, 150
 PER_CUSTOMER = {"usage_metric": "requests", "mode": "per_customer", "period": "last_30_days", "top": 100}
@@ -84,7 +84,9 @@ def test_an_answer_fits_and_its_rows_still_add_up(mcp_client: McpClient, granula
 
 @pytest.mark.usefixtures("saas_account")
 def test_a_long_trend_still_fits(mcp_client: McpClient) -> None:
-    answer = mcp_client.ask("queryUnitCost", usage_metric="requests", period="last_12_months", granularity="day")
+    answer = mcp_client.ask(
+        "queryUnitCost", usage_metric="requests", period="last_12_months", granularity="day"
+    )
 
     assert "Trends are omitted. Use fewer days or a coarser granularity." in answer["truncated"]
     assert not any("buckets" in total for total in answer["totals"])
@@ -152,7 +154,9 @@ def test_arguments_are_accepted_leniently(mcp_client: McpClient) -> None:
     ids=["metric", "no metric", "long metric", "period", "mode", "argument", "dimension", "top", "customer"],
 )
 @pytest.mark.usefixtures("saas_account")
-def test_an_error_alone_says_how_to_repair_the_call(mcp_client: McpClient, arguments: dict[str, Any], message: str) -> None:
+def test_an_error_alone_says_how_to_repair_the_call(
+    mcp_client: McpClient, arguments: dict[str, Any], message: str
+) -> None:
     assert message in mcp_client.problem("queryUnitCost", **arguments)
 
 

@@ -18,8 +18,8 @@ from ingestion.models import Customer
 from ingestion.usage_query import UsageQuery
 from mcpserver.registry import registry
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient
 from tests.factories.usage import add_usage, event, push_events
+from tests.mcpserver.mcp_client import McpClient
 
 DAYS, CUSTOMERS = 60, 60
 
@@ -47,7 +47,9 @@ def usage_account(cast: Cast) -> Account:
 @pytest.mark.parametrize("metric", ["requests", "seats"])
 @pytest.mark.parametrize("granularity", ["none", "day", "month"])
 @pytest.mark.usefixtures("usage_account")
-def test_an_answer_fits_and_its_rows_still_add_up(mcp_client: McpClient, metric: str, granularity: str) -> None:
+def test_an_answer_fits_and_its_rows_still_add_up(
+    mcp_client: McpClient, metric: str, granularity: str
+) -> None:
     answer = mcp_client.ask(
         "queryUsage",
         metric=metric,

@@ -300,7 +300,9 @@ def test_a_batch_counts_as_the_requests_it_holds(cast: Cast, settings: Any) -> N
     assert [mcp_client.http(batch).status_code for _ in range(2)] == [200, 429]
 
 
-def test_no_request_of_a_batch_begins_after_its_time(mcp_client: McpClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_request_of_a_batch_begins_after_its_time(
+    mcp_client: McpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     times = iter([100.0, 104.9, 105.1, 105.2])
     monkeypatch.setattr("mcpserver.protocol.time", SimpleNamespace(monotonic=lambda: next(times)))
     pings = [PING.replace(b'"id":1', b'"id":' + id_) for id_ in (b"1", b'"b"', b"3")]
@@ -343,7 +345,9 @@ def test_a_batch_with_too_many_messages_is_read_only_up_to_the_limit(mcp_client:
         ("https://testserver", 403),
     ],
 )
-def test_a_foreign_origin_is_refused(mcp_client: McpClient, settings: Any, origin: str | None, status: int) -> None:
+def test_a_foreign_origin_is_refused(
+    mcp_client: McpClient, settings: Any, origin: str | None, status: int
+) -> None:
     settings.PUBLIC_URL = "https://finops.example"
     settings.MCP_ALLOWED_ORIGINS = ["https://inspector.example"]
 

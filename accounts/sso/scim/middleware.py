@@ -12,7 +12,9 @@ from django.urls import resolve
 PREFIX: Final = "/scim/v2/"
 
 
-def scim_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def scim_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
         if not request.path_info.startswith(PREFIX):
             return get_response(request)

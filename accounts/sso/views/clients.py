@@ -9,9 +9,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from accounts.security.reauthentication import reauthenticate_first
 from accounts.sso.assertion_clients import add_assertion_client, remove_assertion_client
 from accounts.sso.forms import AssertionClientForm, DomainForm

@@ -7,9 +7,9 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from accounts.sso.forms import GroupMappingForm
 from accounts.sso.models import GroupMapping
 from accounts.sso.services import add_group_mapping, remove_group_mapping

@@ -8,9 +8,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from accounts.security.reauthentication import reauthenticate_first
 from accounts.sso.models import IdentityProvider, ScimToken
 from accounts.sso.scim.tokens import create_scim_token, revoke_scim_token

@@ -7,10 +7,10 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.form_pages import UploadPage, form_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.ai_spend import services
 from finops.ai_spend.forms import AiPriceForm, AiPriceUploadForm
 from finops.ai_spend.models import AiPrice

@@ -9,8 +9,8 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, EventSubscription
 from finops.alerts.queries import ChannelRow, channels, delivery_row, every_subscription

@@ -10,10 +10,10 @@ from django.http import HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.limits import limit_of
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.alerts import services
 from finops.alerts.models import AlertDelivery
 from finops.alerts.queries import DeliveryRow, delivery_row, every_delivery

@@ -10,9 +10,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.alerts import services
 from finops.alerts.forms import SubscriptionForm, settings_of
 from finops.alerts.models import AlertChannel

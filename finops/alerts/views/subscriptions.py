@@ -11,9 +11,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.audit import Actor
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertEvaluation, AlertSubscription
 from finops.alerts.queries import SubscriptionRow, delivery_row, every_subscription, one_subscription

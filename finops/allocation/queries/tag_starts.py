@@ -67,7 +67,9 @@ def tag_starts(account: Account, *, deadline: float | None = None) -> list[TagSt
         TagStart(keys=keys, covered=tuple(_coverage_of(row, index) for row in rows))
         for index, keys in enumerate(groups)
     ]
-    return sorted((start for start in starts if _covered_cost(start)), key=_covered_cost, reverse=True)[:SHOWN]
+    return sorted((start for start in starts if _covered_cost(start)), key=_covered_cost, reverse=True)[
+        :SHOWN
+    ]
 
 
 def group_spellings(keys: Sequence[str]) -> list[tuple[str, ...]]:

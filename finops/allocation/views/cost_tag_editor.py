@@ -17,8 +17,8 @@ from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.allocation.cost_tag_charts import effect_tables
 from finops.allocation.cost_tags.resolution import PREFIX
 from finops.allocation.cost_tags.schemas import CostTagEffect

@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.allocation.forms import CostTagForm, YamlForm
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tags import effect

@@ -11,9 +11,9 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.allocation.cost_tags.schemas import CostTagInfo
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tag_coverage import CostTagCoverage, cost_tag_coverages

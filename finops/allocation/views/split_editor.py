@@ -10,9 +10,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.allocation.forms import SplitForm, draft_of, rows_of, rows_of_split, with_blanks
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.splits import last_complete_month, split_effect

@@ -11,9 +11,9 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.splits import list_splits
 from finops.allocation.services.splits import delete_split

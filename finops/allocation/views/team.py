@@ -12,9 +12,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from msgspec import structs
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Membership, Role
+from accounts.page_access import AccountRequest, account_page
 from finops.allocation.forms import TeamForm
 from finops.allocation.models import Team, TeamMember, TeamValue
 from finops.allocation.queries.team_values import DAYS, OwnedValue, owned_values, unowned_values

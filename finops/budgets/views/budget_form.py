@@ -10,9 +10,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.budgets import services
 from finops.budgets.forms import BudgetForm, initial_of
 from finops.budgets.models import Budget

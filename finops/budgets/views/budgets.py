@@ -9,8 +9,8 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.limits import limit_of
+from accounts.page_access import AccountRequest, account_page
 from finops.budgets.charts import Bar, bar_of
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses, suggestion

@@ -11,9 +11,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.change_events.forms import ChangeEventRetentionForm
 from finops.change_events.models import ChangeEvent
 from finops.change_events.queries import listed_events, visible_events, visible_sources

@@ -12,9 +12,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.change_events.forms import ChartNoteForm
 from finops.change_events.models import ChangeEvent
 from finops.change_events.scope_text import scope_of_filters, text_of_scope

@@ -11,8 +11,8 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from accounts.source_pages import SourcePages
 from finops.change_events.forms import EventSourceForm
 from finops.change_events.models import ChangeEvent, EventKey, EventMonth, EventSource

@@ -21,12 +21,12 @@ from finops.connections.transports.page_cache import CachingApi
 from finops.connections.vendor_apis.code_hosts import (
     PAGE,
     RepositoryEvents,
+    entries_since,
     explain_missing,
     midnight,
     rate_limit,
     rate_limit_error,
     short_ref,
-    entries_since,
 )
 from finops.lib.outbound import ResponseStream
 

@@ -18,11 +18,11 @@ from finops.connections.transports.http import Params, path_part
 from finops.connections.transports.page_cache import CachingApi
 from finops.connections.vendor_apis.code_hosts import (
     RepositoryEvents,
+    entries_since,
     explain_missing,
     midnight,
     rate_limit,
     short_ref,
-    entries_since,
 )
 from finops.lib import clock
 from finops.lib.outbound import ResponseStream

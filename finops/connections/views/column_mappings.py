@@ -13,9 +13,9 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.connections.connectors import connectors
 from finops.connections.models import CostConnection
 from finops.connections.services import fetch_sample, sync_again

@@ -10,9 +10,9 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.connections.catalog import connector_groups
 from finops.connections.states import ConnectionState, connection_states
 from finops.costs import services

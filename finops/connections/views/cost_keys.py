@@ -8,9 +8,9 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from accounts.source_pages import SourceKeyPages
 from finops.connections.middleware import PREFIX
 from finops.connections.models import CostKey, CostPush, month_name

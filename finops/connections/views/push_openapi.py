@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.limits import limit_of
+from accounts.page_access import AccountRequest, account_page
 from finops.connections.openapi import document
 from finops.connections.push_reference import push_reference
 from finops.connections.push_snippets import push_snippets

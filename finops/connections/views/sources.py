@@ -10,9 +10,9 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.connections.links import ConnectionLinks
 from finops.connections.models import CostConnection, SyncPeriod
 from finops.connections.states import connection_state

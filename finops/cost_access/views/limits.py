@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.cost_access.filter_words import words_of_limit
 from finops.cost_access.forms import LimitForm
 from finops.cost_access.limit_filters import DRAFT, alternative_rows, alternatives_from

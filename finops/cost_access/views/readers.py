@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import MCPKey, Membership, OAuthConnection, Role
+from accounts.page_access import AccountRequest, account_page
 from finops.cost_access.models import CostAccessAssignment, CostAccessLimit
 from finops.cost_access.queries import limits
 from finops.cost_access.readers import KIND_LABELS, Reader, readers

@@ -12,9 +12,9 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.costs.models import ClosedMonth
 from finops.costs.queries.invoices import every_invoice, parse_month
 from finops.costs.queries.sources import load_sources

@@ -16,9 +16,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Account, Role
+from accounts.page_access import AccountRequest, account_page
 from finops.costs import services
 from finops.costs.focus.report import COLUMNS_REVIEW, MonthChange
 from finops.costs.forms import BillUploadForm

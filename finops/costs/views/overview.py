@@ -12,8 +12,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.first_steps import first_steps_of
+from accounts.page_access import AccountRequest, account_page
 from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal, drop_other_currencies
 from finops.costs.charts import marked_tables
 from finops.costs.models import CostImport

@@ -11,9 +11,9 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.models import Role, User
+from accounts.page_access import AccountRequest, account_page
 from finops.costs.dependants import deletion_impact_text
 from finops.costs.models import SavedView
 from finops.costs.queries.saved_views import saved_views_of

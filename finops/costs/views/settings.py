@@ -9,9 +9,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.costs.forms import CostViewForm, ImportReviewForm
 from finops.costs.models import CostView, ImportReviewSettings
 from finops.costs.services import change_cost_view, change_import_review

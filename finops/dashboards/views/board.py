@@ -13,9 +13,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.change_events.models import ChangeEvent
 from finops.change_events.queries import visible_events
 from finops.costs.dimensions import registry

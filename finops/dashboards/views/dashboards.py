@@ -7,10 +7,10 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages, FormErrors
 from accounts.limits import limit_of
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.dashboards import services
 from finops.dashboards.forms import DashboardForm, NewDashboardForm
 from finops.dashboards.models import Dashboard

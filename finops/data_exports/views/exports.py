@@ -11,9 +11,9 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import ErrorMessages
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.data_exports.models import DataExport, DataExportMonth, DataExportRun
 from finops.data_exports.queries import RUNS_SHOWN, ExportState, export_state, export_states
 from finops.data_exports.services import exports as services

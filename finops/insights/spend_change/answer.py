@@ -277,7 +277,10 @@ def _causes(items: Sequence[ChangeItem], currency: str) -> list[Cause]:
     ranked = sorted(parts_by_type, key=lambda name: (-abs(parts_by_type[name].whole), name))
     return [
         Cause(
-            usage_type=name, effect=_main_reason(by_type[name]), change=parts_by_type[name].whole, currency=currency
+            usage_type=name,
+            effect=_main_reason(by_type[name]),
+            change=parts_by_type[name].whole,
+            currency=currency,
         )
         for name in ranked[:CAUSES]
         if parts_by_type[name].whole

@@ -15,9 +15,9 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.costs.queries.sources import load_sources
 from finops.insights.anomalies import queries, services
 from finops.insights.anomalies.candidates import incident_candidates

@@ -16,9 +16,9 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.costs.models import CostSource
 from finops.insights.cost_scope import scope_from_params
 from finops.insights.savings import services

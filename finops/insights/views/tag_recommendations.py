@@ -8,8 +8,8 @@ from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.allocation.forms import CostTagForm
 from finops.allocation.models import CostTag
 from finops.allocation.views.cost_tag_editor import editor_page

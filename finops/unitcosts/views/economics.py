@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.allocation.queries.splits import has_splits_on
 from finops.costs.views.choices import default_basis
 from finops.costs.views.query_page import COST_OPTIONS, CostQueryPage

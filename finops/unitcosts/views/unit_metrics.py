@@ -12,9 +12,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.page_access import AccountRequest, account_page
 from accounts.forms import FormErrors
 from accounts.models import Role
+from accounts.page_access import AccountRequest, account_page
 from finops.costs.dependants import deletion_impact_text
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage, csv_response, wants_csv

@@ -17,8 +17,8 @@ from tests.accounts.oauth.flow import (
     CALLBACK,
     OAuthClient,
     json_of,
-    register,
     mcp_status,
+    register,
     token_request,
     tokens_of,
 )
@@ -277,7 +277,9 @@ def test_checking_a_secret_costs_no_second_of_cpu() -> None:
         "empty",
     ],
 )
-def test_a_body_other_than_a_form_gets_a_json_answer(db: None, body: bytes, content_type: str, status: int) -> None:
+def test_a_body_other_than_a_form_gets_a_json_answer(
+    db: None, body: bytes, content_type: str, status: int
+) -> None:
     for path in ("/oauth/token", "/oauth/revoke"):
         answer = Client().generic("POST", path, body, content_type=content_type)
         assert answer.status_code in {status, 401}

@@ -26,7 +26,9 @@ from tests.cast import ACTOR, Cast
 pytestmark = pytest.mark.usefixtures("empty_key_cache")
 
 
-def test_a_provider_of_another_account_authenticates_no_person(cast: Cast, agent: Agent, oidc: Server) -> None:
+def test_a_provider_of_another_account_authenticates_no_person(
+    cast: Cast, agent: Agent, oidc: Server
+) -> None:
     """The same issuer in two accounts: each has clients and people of its own."""
     elsewhere = Agent(add_oidc(cast.other_account, oidc, "elsewhere.test"), oidc)
 

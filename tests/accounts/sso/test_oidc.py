@@ -84,7 +84,9 @@ def test_groups_are_applied_at_each_sign_in(cast: Cast, oidc: Server) -> None:
     assert roles == ["admin", "viewer"]
 
 
-def test_without_automatic_membership_the_first_sign_in_of_a_stranger_is_refused(cast: Cast, oidc: Server) -> None:
+def test_without_automatic_membership_the_first_sign_in_of_a_stranger_is_refused(
+    cast: Cast, oidc: Server
+) -> None:
     add_oidc(cast.account, oidc, "acme.test", creates_people=False)
     oidc.set_next_sign_in(NEW)
 

@@ -142,9 +142,7 @@ def test_saml_is_added_by_its_metadata(cast: Cast, admin: Client, saml: Server) 
 @pytest.mark.parametrize(
     "domain", ["gmail.com", "mail.gmail.com", "x", "a b.com", "127.0.0.1", "", "*.acme.test", "-a.test"]
 )
-def test_an_invalid_or_public_mail_domain_is_refused(
-    cast: Cast, oidc: Server, domain: str
-) -> None:
+def test_an_invalid_or_public_mail_domain_is_refused(cast: Cast, oidc: Server, domain: str) -> None:
     provider = add_oidc(cast.account, oidc)
 
     with pytest.raises(UserError):

@@ -354,7 +354,10 @@ def test_other_people_get_no_form(
         404,
         404,
     ]
-    assert [operator_client.post(new_client(row), fields).status_code for row in (by_saml, of_account)] == [404, 404]
+    assert [operator_client.post(new_client(row), fields).status_code for row in (by_saml, of_account)] == [
+        404,
+        404,
+    ]
     assert new_client(provider) not in get_page(staff_client, page_of(provider))
     assert not AssertionClient.objects.exists()
 

@@ -159,7 +159,9 @@ def test_a_provider_of_an_account_is_not_edited_or_disabled_here(
         disable_provider(provider=provider, actor=ACTOR)
 
 
-def test_a_test_reaches_nothing_that_the_guard_refuses(operator_client: Client, oidc: Server, settings: Any) -> None:
+def test_a_test_reaches_nothing_that_the_guard_refuses(
+    operator_client: Client, oidc: Server, settings: Any
+) -> None:
     provider = add_oidc(None, oidc)
     settings.ALERT_ALLOWED_NETWORKS = []
 
@@ -210,7 +212,9 @@ def test_domains_are_added_without_dns_and_removed(operator_client: Client, oidc
     assert "Enter a domain" in text_of(
         operator_client.post(f"{LIST}{provider.pk}/actions/add-domain/", {"domain": "x"}), status=422
     )
-    assert "corp.example is verified." in run_action(operator_client, provider, "add-domain", domain="corp.example")
+    assert "corp.example is verified." in run_action(
+        operator_client, provider, "add-domain", domain="corp.example"
+    )
     [domain] = EmailDomain.objects.all()
     assert (domain.domain, domain.confirmed_by) == ("corp.example", "Operator operator@example.com")
 
@@ -218,7 +222,9 @@ def test_domains_are_added_without_dns_and_removed(operator_client: Client, oidc
     assert not EmailDomain.objects.exists()
 
 
-def test_a_disabled_provider_is_not_enforced_and_deleting_it_is_logged(operator_client: Client, saml: Server) -> None:
+def test_a_disabled_provider_is_not_enforced_and_deleting_it_is_logged(
+    operator_client: Client, saml: Server
+) -> None:
     provider = add_saml(None, saml, "example.com")
     run_action(operator_client, provider, "disable")
 

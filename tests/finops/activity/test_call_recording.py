@@ -116,7 +116,9 @@ def test_a_prompt_is_recorded_too(cast: Cast, toys: McpClient) -> None:
 def test_other_requests_than_calls_are_not_recorded(cast: Cast, toys: McpClient) -> None:
     toys.result("tools/list")
     toys.request("ping", revision="2025-11-25")
-    McpClient(None, toys.send).http(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}')
+    McpClient(None, toys.send).http(
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}'
+    )
 
     assert stored_calls(cast.account) == []
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from mcp import Client
 from mcp.types import CallToolResult
 
-from tests.conformance.test_sdk_client import talk
+from tests.conformance.test_sdk_client import run_session
 from tests.servers import LiveServer, _granian, free_port
 from tests.waiting import wait_until
 
@@ -42,7 +42,7 @@ class LivePage:
         async def call(client: Client) -> CallToolResult:
             return await client.call_tool("listDimensionValues", {"dimension": "service", "search": search})
 
-        assert not talk(server.mcp_url, self.key, "auto", call).is_error
+        assert not run_session(server.mcp_url, self.key, "auto", call).is_error
 
 
 @pytest.fixture(scope="module")

@@ -51,9 +51,7 @@ def newest_id(cast: Cast) -> int:
         return AssistantCall.objects.latest("pk").pk
 
 
-def test_an_account_without_calls_sees_how_to_connect_an_assistant(
-    cast: Cast, client_for: ClientFor
-) -> None:
+def test_an_account_without_calls_sees_how_to_connect_an_assistant(cast: Cast, client_for: ClientFor) -> None:
     page = get_html(client_for(cast.viewer))
 
     assert "No calls yet" in page

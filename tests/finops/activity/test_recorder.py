@@ -65,7 +65,9 @@ def recorded_call(name: str, account: Account | None = None) -> CallRecord:
     return call_of(credential_of(account or Account(pk=1)), name)
 
 
-def test_notes_of_a_moment_are_one_statement(manual_recorder: Recorder[CallRecord], call_store: CallStore) -> None:
+def test_notes_of_a_moment_are_one_statement(
+    manual_recorder: Recorder[CallRecord], call_store: CallStore
+) -> None:
     for number in range(30):
         manual_recorder.note(recorded_call(f"n{number}"))
 
@@ -74,7 +76,9 @@ def test_notes_of_a_moment_are_one_statement(manual_recorder: Recorder[CallRecor
     assert call_store.statements == 1
 
 
-def test_many_notes_are_written_in_batches(manual_recorder: Recorder[CallRecord], call_store: CallStore) -> None:
+def test_many_notes_are_written_in_batches(
+    manual_recorder: Recorder[CallRecord], call_store: CallStore
+) -> None:
     for _ in range(BATCH + 1):
         manual_recorder.note(recorded_call("n"))
 
@@ -169,7 +173,9 @@ def test_notes_of_many_threads_are_all_written_once(
         thread.join()
 
     wait_until(lambda: len(call_store.names) >= 1_600)
-    assert sorted(call_store.names) == sorted(f"{thread}.{number}" for thread in range(8) for number in range(200))
+    assert sorted(call_store.names) == sorted(
+        f"{thread}.{number}" for thread in range(8) for number in range(200)
+    )
 
 
 def test_a_call_runs_no_statement_for_its_record(cast: Cast) -> None:

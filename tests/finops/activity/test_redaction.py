@@ -150,7 +150,9 @@ _JSON = st.recursive(
 
 
 @given(name=st.text(), arguments=_JSON, problem=st.text())
-def test_whatever_is_sent_is_recorded_as_text_of_bounded_size(name: str, arguments: Any, problem: str) -> None:
+def test_whatever_is_sent_is_recorded_as_text_of_bounded_size(
+    name: str, arguments: Any, problem: str
+) -> None:
     call = call_of(credential_of(Account(pk=1)), name, arguments, problem=problem)
 
     texts = [text for text in _row(call) if isinstance(text, str)]

@@ -108,7 +108,9 @@ def test_only_admins_change_it(cast: Cast, client_for: ClientFor, role: str) -> 
 
 
 @pytest.mark.parametrize("days", ["6", "401", "", "many", "-1", "99999999999"])
-def test_a_retention_out_of_bounds_is_refused_with_the_bounds(cast: Cast, client_for: ClientFor, days: str) -> None:
+def test_a_retention_out_of_bounds_is_refused_with_the_bounds(
+    cast: Cast, client_for: ClientFor, days: str
+) -> None:
     answer = client_for(cast.owner).post(URL, {"days": days})
 
     assert answer.status_code == 422

@@ -16,9 +16,9 @@ from finops.ai_spend import services
 from finops.ai_spend.models import AiPrice
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, signed_in
-from tests.finops.ai_spend.test_review import DAYS, ask, claude, tokens
 from tests.factories.costs import add_source
 from tests.factories.usage import add_usage
+from tests.finops.ai_spend.test_review import DAYS, ask, claude, tokens
 
 pytestmark = pytest.mark.django_db
 PRICE = {

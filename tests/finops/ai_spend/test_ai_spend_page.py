@@ -10,10 +10,10 @@ import pytest
 from accounts.models import Account
 from accounts.scoping import account_scope
 from tests.cast import Cast, signed_in
-from tests.finops.ai_spend.test_review import claude, tokens
-from tests.pages import csv_rows, get_page
 from tests.factories.costs import add_source, cost
 from tests.factories.usage import add_usage
+from tests.finops.ai_spend.test_review import claude, tokens
+from tests.pages import csv_rows, get_page
 
 PAGE = "/a/acme/ai-spend/"
 

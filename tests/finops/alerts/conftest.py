@@ -10,9 +10,9 @@ from accounts.scoping import account_scope
 from finops.celery import app
 from finops.lib import clock
 from tests.cast import Cast
-from tests.receivers import MailServer, smtp_server
 from tests.factories.alerts import create_channel
 from tests.factories.days import NOON
+from tests.receivers import MailServer, smtp_server
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ from finops.allocation.models import CostTag, Team
 from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.cast import ACTOR, Cast, signed_in
-from tests.receivers import Receiver
 from tests.factories.alerts import create_channel, subscribe, subscribe_to_anomalies, subscribe_to_budget
 from tests.factories.budgets import create_budget
 from tests.factories.deliveries import create_channel_to, deliver, run_deliveries
+from tests.receivers import Receiver
 
 URL = "/a/acme/alerts/"
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]{40,}")
@@ -298,7 +298,9 @@ def test_a_team_that_was_not_watched_is_and_the_page_says_so(acme: Account, memb
     assert "Anomalies by team are now monitored" in page
 
 
-def test_a_budgets_page_lists_its_subscriptions_and_offers_one(acme: Account, cast: Cast, member: Client) -> None:
+def test_a_budgets_page_lists_its_subscriptions_and_offers_one(
+    acme: Account, cast: Cast, member: Client
+) -> None:
     budget = create_budget(acme, "Cloud")
     offered = f"{URL}subscriptions/new/?trigger=budget&amp;budget={budget.pk}"
     part = f"of-budget/{budget.pk}/"

@@ -22,9 +22,9 @@ from finops.insights.models import Anomaly, Incident
 from finops.lib import clock
 from finops.lib.formats import dates
 from tests.cast import ACTOR
-from tests.finops.insights.anomalies.bills import FIRST, LAST, bill, weekday_cost, with_extra
 from tests.factories.alerts import evaluate, subscribe_to_anomalies
 from tests.factories.costs import Line, add_source, store_lines
+from tests.finops.insights.anomalies.bills import FIRST, LAST, bill, weekday_cost, with_extra
 
 pytestmark = pytest.mark.django_db
 
@@ -103,7 +103,9 @@ def test_an_anomaly_that_grows_is_not_sent_again(acme: Account, source: CostSour
     assert evaluate(acme) == []
 
 
-def test_an_anomaly_below_the_minimum_impact_is_sent_when_it_has_grown(acme: Account, source: CostSource) -> None:
+def test_an_anomaly_below_the_minimum_impact_is_sent_when_it_has_grown(
+    acme: Account, source: CostSource
+) -> None:
     subscribe_to_anomalies(acme, 1000)
     store_lines(acme, source, spike_bill())
     assert detect_and_evaluate(acme) == []
@@ -122,9 +124,7 @@ def test_an_anomaly_known_before_the_subscription_is_not_sent(acme: Account, sou
     assert AlertFiring.objects.get().message == {}
 
 
-def test_a_small_known_anomaly_is_sent_when_it_has_grown(
-    acme: Account, source: CostSource
-) -> None:
+def test_a_small_known_anomaly_is_sent_when_it_has_grown(acme: Account, source: CostSource) -> None:
     store_lines(acme, source, spike_bill())
     detect_if_due(acme)
     subscribe_to_anomalies(acme, 1000)

@@ -289,7 +289,9 @@ def test_a_period_that_is_over_is_alerted_while_it_is_recent(
         assert len(evaluate(acme)) == count
 
 
-def test_a_subscription_gets_no_alert_of_the_period_before_it_was_created(acme: Account, bill: CostSource) -> None:
+def test_a_subscription_gets_no_alert_of_the_period_before_it_was_created(
+    acme: Account, bill: CostSource
+) -> None:
     store_lines(acme, bill, daily_cost(MARCH, date(2026, 3, 31), 10))
     with at(date(2026, 4, 1)):
         create_budget(acme, "Cloud", 100)

@@ -10,9 +10,9 @@ from django.test import Client
 from accounts.scoping import account_scope
 from finops.alerts.models import AlertChannel, AlertSubscription
 from tests.cast import Cast, signed_in
-from tests.receivers import Receiver
 from tests.factories.alerts import create_channel, subscribe
 from tests.factories.budgets import create_budget
+from tests.receivers import Receiver
 
 NEW = "/a/acme/alerts/subscriptions/new/"
 

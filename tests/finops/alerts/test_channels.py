@@ -20,7 +20,6 @@ from finops.lib.errors import UserError
 from finops.lib.outbound import use_resolver
 from finops.lib.sealing import Unsealable
 from tests.cast import ACTOR, Cast
-from tests.receivers import Receiver
 from tests.factories.days import NOON
 from tests.factories.deliveries import (
     KEY,
@@ -29,6 +28,7 @@ from tests.factories.deliveries import (
     create_mail_channel,
     deliver,
 )
+from tests.receivers import Receiver
 
 URL = "https://hooks.example.com/services/T024/B017/xXsecretpathXx"
 

@@ -16,9 +16,9 @@ from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR
-from tests.waiting import is_blocking_others, threads, wait_until
 from tests.factories.alerts import evaluate, subscribe
 from tests.factories.days import NOON
+from tests.waiting import is_blocking_others, threads, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -23,7 +23,12 @@ from finops.budgets.services import change_budget
 from finops.costs.dependants import deletion_impact_text, dependants
 from finops.costs.models import CostSource
 from tests.cast import ACTOR, Cast, signed_in
-from tests.factories.alerts import create_channel, delivery_titles, subscribe_to_anomalies, subscribe_to_budget
+from tests.factories.alerts import (
+    create_channel,
+    delivery_titles,
+    subscribe_to_anomalies,
+    subscribe_to_budget,
+)
 from tests.factories.budgets import budget_draft, create_budget, source_scope
 from tests.factories.costs import add_source, cost
 
@@ -160,7 +165,9 @@ def test_a_changed_budget_is_evaluated_at_once(
 
     with django_capture_on_commit_callbacks(execute=True):
         change_budget(
-            budget=budget_below_threshold, actor=ACTOR, draft=budget_draft("Cloud", change.get("amount", 100), **other_changes)
+            budget=budget_below_threshold,
+            actor=ACTOR,
+            draft=budget_draft("Cloud", change.get("amount", 100), **other_changes),
         )
 
     assert task_arguments == [[acme.pk]]
@@ -170,7 +177,10 @@ def test_a_changed_budget_is_evaluated_at_once(
 
 
 def test_renaming_a_budget_or_changing_one_without_subscriptions_starts_no_evaluation(
-    acme: Account, budget_below_threshold: Budget, task_arguments: list[list[int]], django_capture_on_commit_callbacks: Any
+    acme: Account,
+    budget_below_threshold: Budget,
+    task_arguments: list[list[int]],
+    django_capture_on_commit_callbacks: Any,
 ) -> None:
     other = create_budget(acme, "Other", 100)
 

@@ -18,16 +18,6 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.outbound import use_resolver
 from tests.cast import ACTOR, Cast
-from tests.receivers import (
-    Behaviour,
-    Receiver,
-    flood,
-    hang,
-    http_receiver,
-    reset_connection,
-    respond_with,
-    send_no_http,
-)
 from tests.factories.days import NOON
 from tests.factories.deliveries import (
     attempt_answers,
@@ -38,6 +28,16 @@ from tests.factories.deliveries import (
     reload,
     retry_delay,
     run_deliveries,
+)
+from tests.receivers import (
+    Behaviour,
+    Receiver,
+    flood,
+    hang,
+    http_receiver,
+    reset_connection,
+    respond_with,
+    send_no_http,
 )
 
 KINDS = ["slack", "microsoft_teams", "pagerduty", "webhook"]
@@ -165,7 +165,9 @@ def test_a_redirect_to_a_private_address_is_not_followed(
         ("Mon, 99 Foo 2026", timedelta(seconds=30)),
     ],
 )
-def test_retry_after_is_respected(acme: Account, receiver: Receiver, retry_after: str, least: timedelta) -> None:
+def test_retry_after_is_respected(
+    acme: Account, receiver: Receiver, retry_after: str, least: timedelta
+) -> None:
     receiver.answer(429, "slow down", Retry_After=retry_after)
     row = deliver(create_channel_to(acme, receiver))
 
@@ -361,7 +363,9 @@ def test_a_key_that_is_gone_fails_the_delivery_with_instructions(
     assert receiver.requests == []
 
 
-def test_ended_deliveries_are_kept_ninety_days_and_waiting_ones_longer(acme: Account, receiver: Receiver) -> None:
+def test_ended_deliveries_are_kept_ninety_days_and_waiting_ones_longer(
+    acme: Account, receiver: Receiver
+) -> None:
     channel = create_channel_to(acme, receiver)
     row = deliver(channel)
     run_deliveries()

@@ -24,7 +24,6 @@ from finops.lake.engine import engine
 from finops.lib import clock
 from finops.lib.advisory_lock import advisory_lock
 from tests.cast import ACTOR, Cast, make_cast
-from tests.waiting import is_blocking_others, threads, wait_until
 from tests.factories.alerts import (
     create_channel,
     evaluate,
@@ -35,6 +34,7 @@ from tests.factories.alerts import (
 from tests.factories.budgets import cost_tag_scope, create_budget, daily_cost, source_scope, team_scope
 from tests.factories.costs import add_source, cost, store_lines
 from tests.factories.days import NOON
+from tests.waiting import is_blocking_others, threads, wait_until
 
 ONE = pytest.mark.django_db
 COMMITTED = pytest.mark.django_db(transaction=True)
@@ -66,7 +66,9 @@ def counts(account: Account) -> tuple[int, int]:
 
 
 @COMMITTED
-def test_the_second_of_two_concurrent_workers_waits_and_finds_the_work_done(account_over_budget: Account) -> None:
+def test_the_second_of_two_concurrent_workers_waits_and_finds_the_work_done(
+    account_over_budget: Account,
+) -> None:
     with threads(1) as call:
         with transaction.atomic():
             first = at_noon(services.evaluate, account_over_budget)
@@ -88,7 +90,9 @@ def test_one_of_many_concurrent_workers_sends_the_alert(account_over_budget: Acc
 
 
 @COMMITTED
-def test_a_worker_that_is_killed_between_firing_and_delivery_has_done_neither(account_over_budget: Account) -> None:
+def test_a_worker_that_is_killed_between_firing_and_delivery_has_done_neither(
+    account_over_budget: Account,
+) -> None:
     with threads(1) as call:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("LOCK TABLE alerts_alertdelivery IN EXCLUSIVE MODE")

@@ -14,9 +14,9 @@ from finops.alerts.services.evaluation_runs import due_accounts, evaluate_if_due
 from finops.costs.models import CostImport, CostSource
 from finops.costs.services import confirm_import, create_cost_source, import_files, queue_import, run_import
 from tests.cast import ACTOR, Cast, signed_in
-from tests.pages import get_page, text_of
 from tests.factories.alerts import evaluate, subscribe
 from tests.factories.bill_text import bill, month_of
+from tests.pages import get_page, text_of
 
 pytestmark = pytest.mark.django_db
 

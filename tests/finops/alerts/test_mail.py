@@ -19,7 +19,6 @@ from finops.alerts.messages import Fact
 from finops.alerts.senders import email as sender
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
-from tests.receivers import MailServer, smtp_server
 from tests.factories.days import NOON
 from tests.factories.deliveries import (
     attempt_answers,
@@ -29,6 +28,7 @@ from tests.factories.deliveries import (
     reload,
     run_deliveries,
 )
+from tests.receivers import MailServer, smtp_server
 
 
 def read(raw: bytes) -> EmailMessage:

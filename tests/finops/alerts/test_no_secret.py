@@ -16,8 +16,8 @@ from finops.alerts.models import AlertChannel
 from finops.alerts.schemas import DeliveriesQuery
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, signed_in
-from tests.receivers import Receiver, reset_connection, respond_with, send_no_http
 from tests.factories.deliveries import KEY, deliver, run_deliveries
+from tests.receivers import Receiver, reset_connection, respond_with, send_no_http
 
 SIG = "sigQ7hb8Zk20vWxlNs4a"
 

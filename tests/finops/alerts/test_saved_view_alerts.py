@@ -25,13 +25,13 @@ from finops.exchange_rates.services import enter_rate
 from finops.lib.errors import UserError
 from finops.notifications.models import Notification
 from tests.cast import ACTOR, Cast, signed_in
-from tests.finops.alerts.test_digests import MONDAY, SUNDAY
-from tests.pages import get_page
-from tests.receivers import MailServer
 from tests.factories.alerts import evaluate, subscribe
 from tests.factories.budgets import daily_cost
 from tests.factories.costs import add_source
 from tests.factories.days import at, days
+from tests.finops.alerts.test_digests import MONDAY, SUNDAY
+from tests.pages import get_page
+from tests.receivers import MailServer
 
 pytestmark = pytest.mark.django_db
 
@@ -336,7 +336,9 @@ def test_a_deleted_view_takes_its_subscriptions_along_and_says_so_before(acme: A
     ],
     ids=str,
 )
-def test_a_draft_that_cannot_be_says_why(acme: Account, options: dict[str, Any], expected_message: str) -> None:
+def test_a_draft_that_cannot_be_says_why(
+    acme: Account, options: dict[str, Any], expected_message: str
+) -> None:
     view = save_view(acme)
 
     with pytest.raises(UserError, match=expected_message):

@@ -13,13 +13,13 @@ from finops.alerts.models import AlertDelivery
 from finops.alerts.services.evaluation_runs import evaluate_if_due
 from finops.alerts.triggers.spend import limit_notes
 from tests.cast import Cast, signed_in
-from tests.finops.alerts.test_digests import MONDAY, SUNDAY
-from tests.finops.alerts.test_saved_view_alerts import SPIKE, add_spend, facts_of, lines, save_view
-from tests.pages import get_page
 from tests.factories.alerts import evaluate, subscribe, subscribe_to_anomalies
 from tests.factories.budgets import daily_cost
 from tests.factories.costs import add_source, store_lines
 from tests.factories.days import at
+from tests.finops.alerts.test_digests import MONDAY, SUNDAY
+from tests.finops.alerts.test_saved_view_alerts import SPIKE, add_spend, facts_of, lines, save_view
+from tests.pages import get_page
 
 pytestmark = pytest.mark.django_db
 

@@ -21,7 +21,6 @@ from finops.alerts.senders import Envelope, microsoft_teams, pagerduty, slack, w
 from finops.lib import clock
 from tests.cast import ACTOR
 from tests.examples import examples
-from tests.receivers import Receiver
 from tests.factories.deliveries import (
     KEY,
     create_channel_to,
@@ -30,6 +29,7 @@ from tests.factories.deliveries import (
     message,
     run_deliveries,
 )
+from tests.receivers import Receiver
 
 NASTY = "<!channel> *bold* _it_ [x](https://evil.example) @here & <https://evil.example|y> {{DATE(2026)}} `c`"
 TEXT = strategies.text(

@@ -20,7 +20,6 @@ from finops.insights.anomalies.services import detect_if_due
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, make_cast, signed_in
-from tests.waiting import is_blocking_others, threads, wait_until
 from tests.factories.alerts import (
     create_channel,
     delivery_titles,
@@ -33,6 +32,7 @@ from tests.factories.alerts import (
 from tests.factories.budgets import create_budget, daily_cost
 from tests.factories.costs import add_source, cost, store_lines
 from tests.factories.days import NOON
+from tests.waiting import is_blocking_others, threads, wait_until
 
 ONE = pytest.mark.django_db
 YESTERDAY = date(2026, 3, 19)

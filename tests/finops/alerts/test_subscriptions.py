@@ -19,7 +19,6 @@ from finops.allocation.models import CostTag, Team
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, make_cast
-from tests.waiting import is_blocking_others, threads, wait_until
 from tests.factories.alerts import (
     create_channel,
     evaluate,
@@ -29,6 +28,7 @@ from tests.factories.alerts import (
 )
 from tests.factories.budgets import create_budget
 from tests.factories.costs import add_source, cost
+from tests.waiting import is_blocking_others, threads, wait_until
 
 ONE = pytest.mark.django_db
 
@@ -202,7 +202,10 @@ def test_an_impossible_value_is_refused_with_instructions(
     create_budget(acme, "Cloud")
     Team.objects.create(account=acme, name="Core")
     CostTag.objects.create(account=acme, key="ring")
-    trigger, values = arguments["trigger"], {key: value for key, value in arguments.items() if key != "trigger"}
+    trigger, values = (
+        arguments["trigger"],
+        {key: value for key, value in arguments.items() if key != "trigger"},
+    )
 
     problem = refusal(acme, trigger, **values)
 

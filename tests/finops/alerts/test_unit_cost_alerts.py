@@ -17,12 +17,12 @@ from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.services.unit_metrics import create_unit_metric, delete_unit_metric
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import ACTOR, Cast, signed_in
-from tests.finops.alerts.test_digests import MONDAY, SUNDAY
 from tests.factories.alerts import evaluate, subscribe
 from tests.factories.budgets import daily_cost
 from tests.factories.costs import add_source, store_lines
 from tests.factories.days import at, days
 from tests.factories.usage import add_usage, event
+from tests.finops.alerts.test_digests import MONDAY, SUNDAY
 
 pytestmark = pytest.mark.django_db
 

@@ -20,9 +20,6 @@ from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
-from tests.receivers import Receiver, hang
-from tests.servers import process_environment
-from tests.waiting import threads
 from tests.factories.deliveries import (
     attempt_answers,
     create_channel_to,
@@ -31,6 +28,9 @@ from tests.factories.deliveries import (
     reload,
     run_deliveries,
 )
+from tests.receivers import Receiver, hang
+from tests.servers import process_environment
+from tests.waiting import threads
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

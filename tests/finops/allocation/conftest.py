@@ -9,8 +9,8 @@ from finops.allocation.models import CostTag
 from finops.allocation.rules import Copy, Rule, Test
 from finops.allocation.services.cost_tags import create_cost_tag
 from tests.cast import Cast
-from tests.finops.allocation.cost_tag_pages import DAY
 from tests.factories.costs import add_source, cost
+from tests.finops.allocation.cost_tag_pages import DAY
 
 
 @pytest.fixture

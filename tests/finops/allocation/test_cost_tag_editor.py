@@ -86,7 +86,9 @@ def test_a_reviewed_cost_tag_is_saved_and_its_page_opens(cast: Cast, costly: Acc
     assert saved.rules == RULES
 
 
-def test_the_review_shows_by_month_what_moves_and_marks_closed_months(cast: Cast, environment_tag: CostTag) -> None:
+def test_the_review_shows_by_month_what_moves_and_marks_closed_months(
+    cast: Cast, environment_tag: CostTag
+) -> None:
     moved = [{"when": {"dimension": "service", "op": "in", "values": ["Tax"]}, "value": "tax"}, *RULES]
     with account_scope(cast.account):
         ClosedMonth.objects.create(account=cast.account, month=date(2026, 2, 1))
@@ -129,7 +131,9 @@ def test_a_missing_key_and_a_taken_one_are_said_at_the_key(cast: Cast, environme
         assert words in text_of(answer, status=422)
 
 
-def test_a_lost_update_names_who_changed_it_and_can_be_reviewed_on_top(cast: Cast, environment_tag: CostTag) -> None:
+def test_a_lost_update_names_who_changed_it_and_can_be_reviewed_on_top(
+    cast: Cast, environment_tag: CostTag
+) -> None:
     draft = draft_of(environment_tag)
     save_cost_tag(
         cost_tag=environment_tag,
@@ -158,7 +162,12 @@ def test_a_change_between_review_and_save_is_not_overwritten(cast: Cast, environ
     response = client.post(url, form(RULES, version=1), headers={"HX-Request": "true"})
     digest = hidden_value(response.content.decode(), "reviewed")
     save_cost_tag(
-        cost_tag=environment_tag, actor=cast.other_actor, version=1, rules=(), default_value="x", description=""
+        cost_tag=environment_tag,
+        actor=cast.other_actor,
+        version=1,
+        rules=(),
+        default_value="x",
+        description="",
     )
 
     answer = client.post(
@@ -170,13 +179,17 @@ def test_a_change_between_review_and_save_is_not_overwritten(cast: Cast, environ
 
 
 def test_the_key_of_a_saved_cost_tag_stays(cast: Cast, environment_tag: CostTag) -> None:
-    review_then_save(signed_in(cast.member), f"{PAGE}{environment_tag.pk}/edit/", form(RULES, key="other", version=1))
+    review_then_save(
+        signed_in(cast.member), f"{PAGE}{environment_tag.pk}/edit/", form(RULES, key="other", version=1)
+    )
 
     assert CostTag.objects.get().key == "environment"
     assert CostTag.objects.get().version == 2
 
 
-def test_the_editor_needs_as_few_queries_for_fifty_rules_as_for_one(cast: Cast, environment_tag: CostTag) -> None:
+def test_the_editor_needs_as_few_queries_for_fifty_rules_as_for_one(
+    cast: Cast, environment_tag: CostTag
+) -> None:
     many = [{"when": {**PROD, "values": [f"v{number}"]}, "value": f"{number}"} for number in range(50)]
     client = signed_in(cast.member)
 

@@ -56,7 +56,9 @@ def test_the_list_comes_as_csv(cast: Cast, environment_tag: CostTag) -> None:
     assert row["By currency"] == "0.7 of USD, 1 of EUR"
 
 
-def test_a_deleted_cost_tag_is_gone_and_the_audit_log_keeps_its_rules(cast: Cast, environment_tag: CostTag) -> None:
+def test_a_deleted_cost_tag_is_gone_and_the_audit_log_keeps_its_rules(
+    cast: Cast, environment_tag: CostTag
+) -> None:
     answer = signed_in(cast.member).post(f"{PAGE}{environment_tag.pk}/delete/", follow=True)
 
     assert "Cost tag environment deleted" in text_of(answer)
@@ -75,7 +77,9 @@ def test_a_used_cost_tag_stays_and_says_by_what(cast: Cast, environment_tag: Cos
     assert CostTag.objects.filter(key="environment").exists()
 
 
-def test_the_page_of_a_cost_tag_shows_its_cost_over_time_and_its_rules(cast: Cast, environment_tag: CostTag) -> None:
+def test_the_page_of_a_cost_tag_shows_its_cost_over_time_and_its_rules(
+    cast: Cast, environment_tag: CostTag
+) -> None:
     page = signed_in(cast.viewer).get(f"{PAGE}{environment_tag.pk}/?period=month_to_date&granularity=day")
 
     text = text_of(page)
@@ -109,7 +113,9 @@ def test_a_row_and_the_csv_of_a_cost_tag_are_the_cost_explorers(cast: Cast, envi
     }
 
 
-def test_after_splits_each_value_is_shown_before_and_after_side_by_side(cast: Cast, environment_tag: CostTag) -> None:
+def test_after_splits_each_value_is_shown_before_and_after_side_by_side(
+    cast: Cast, environment_tag: CostTag
+) -> None:
     shared = SplitDraft(
         name="Development",
         dimension="cost_tag:environment",

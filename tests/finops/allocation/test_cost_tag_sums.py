@@ -20,8 +20,8 @@ from finops.costs.models import CostSource
 from finops.costs.queries import query_spend
 from finops.costs.queries.cost_sums import read_costs
 from finops.costs.spend_query import Filter, SpendQuery
-from tests.finops.allocation.plain_rules import Plain
 from tests.factories.costs import Line, add_up, cost, store_lines
+from tests.finops.allocation.plain_rules import Plain
 
 START, END = date(2026, 3, 1), date(2026, 3, 19)
 MARCH: dict[str, Any] = {"start_date": START, "end_date": END}

@@ -16,8 +16,8 @@ from finops.allocation import team_panels
 from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
 from finops.lib.registry import Registry
 from tests.cast import Cast, signed_in
-from tests.pages import csv_rows, get_page, text_of
 from tests.factories.costs import add_source, cost
+from tests.pages import csv_rows, get_page, text_of
 
 PAGE = "/a/acme/teams/"
 

@@ -34,9 +34,9 @@ from finops.lake.storage.storage import storage
 from finops.lake.usage import compaction
 from finops.lake.usage.flush import flush_usage
 from finops.lib import clock
+from tests.database_template import template
 from tests.finops.lake.events import quantity_by as usage_by
 from tests.finops.lake.facts import FEBRUARY, JANUARY, line, store, total
-from tests.database_template import template
 from tests.servers import LiveServer, _database
 
 NO_SETTINGS: Mapping[str, str] = {}

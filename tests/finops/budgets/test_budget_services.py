@@ -19,8 +19,8 @@ from finops.budgets.services import change_budget, delete_budget
 from finops.costs.models import CostSource
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast, make_cast
-from tests.waiting import is_blocking_others, threads, wait_until
 from tests.factories.budgets import budget_draft, cost_tag_scope, create_budget, source_scope, team_scope
+from tests.waiting import is_blocking_others, threads, wait_until
 
 MARCH = date(2026, 3, 1)
 

@@ -17,9 +17,9 @@ from finops.budgets.models import Budget
 from finops.costs.models import CostSource
 from finops.lake.engine import engine
 from tests.cast import Cast, signed_in
-from tests.pages import csv_rows, get_page
 from tests.factories.budgets import create_budget, daily_cost, source_scope
 from tests.factories.costs import add_source, cost
+from tests.pages import csv_rows, get_page
 
 pytestmark = pytest.mark.django_db
 
@@ -236,9 +236,7 @@ def test_the_form_follows_its_scope_and_suggests_what_that_cost(cast: Cast, paye
     assert '<option value="rest">' in tag
 
 
-def test_suggested_values_follow_the_period_and_entered_ones_stay(
-    cast: Cast, payer: Account
-) -> None:
+def test_suggested_values_follow_the_period_and_entered_ones_stay(cast: Cast, payer: Account) -> None:
     client = signed_in(cast.member)
     query = {"scope": "account", "period": "monthly", "currency": "EUR", "suggested": "300.00 USD"}
 

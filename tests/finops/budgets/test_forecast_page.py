@@ -16,10 +16,10 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
-from tests.pages import csv_rows, text_of
 from tests.factories.budgets import add_lines, daily_cost
 from tests.factories.costs import add_source
 from tests.factories.days import NOON
+from tests.pages import csv_rows, text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 
 from finops.change_events.views.push import push
 from tests.cast import Cast
-from tests.finops.change_events.event_client import PATH, EventClient, event, create_event_client, stored_events
+from tests.finops.change_events.event_client import (
+    PATH,
+    EventClient,
+    create_event_client,
+    event,
+    stored_events,
+)
 from tests.ingestion.event_strategies import as_json
 from tests.ingestion.test_any_push import anything, cut, headers, nested, swapped, with_examples
 

@@ -17,7 +17,13 @@ from finops.change_events.services.sources import delete_event_source
 from finops.lib import clock
 from ingestion.queries import metered_events
 from tests.cast import ACTOR, Cast
-from tests.finops.change_events.event_client import EventClient, event, create_event_client, reasons, stored_events
+from tests.finops.change_events.event_client import (
+    EventClient,
+    create_event_client,
+    event,
+    reasons,
+    stored_events,
+)
 
 DIMENSIONS = {f"tag:{place}": "x" for place in range(21)}
 
@@ -47,7 +53,10 @@ def test_an_event_is_stored_as_it_was_sent(event_client: EventClient) -> None:
 
 @pytest.mark.parametrize("name", ["occurred_at", "timestamp"])
 def test_the_time_is_read_under_the_name_of_usage_events_too(event_client: EventClient, name: str) -> None:
-    assert reasons(event_client.push(event(**{"occurred_at": ..., name: "2026-03-02T10:00:00Z"})), submitted=1) == {}
+    assert (
+        reasons(event_client.push(event(**{"occurred_at": ..., name: "2026-03-02T10:00:00Z"})), submitted=1)
+        == {}
+    )
 
     (row,) = stored_events()
     assert row.occurred_at == datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -126,7 +135,9 @@ def test_an_invalid_event_is_rejected_alone(event_client: EventClient) -> None:
         (b'{"events": ' + b"[" * 5000, "invalid_json"),
     ],
 )
-def test_a_body_without_events_is_refused_as_a_whole(event_client: EventClient, body: bytes, code: str) -> None:
+def test_a_body_without_events_is_refused_as_a_whole(
+    event_client: EventClient, body: bytes, code: str
+) -> None:
     answer = event_client.send(body)
 
     assert answer.status_code == 400
@@ -134,7 +145,9 @@ def test_a_body_without_events_is_refused_as_a_whole(event_client: EventClient, 
     assert stored_events() == []
 
 
-def test_the_limits_and_statuses_equal_those_of_the_usage_endpoint(cast: Cast, event_client: EventClient) -> None:
+def test_the_limits_and_statuses_equal_those_of_the_usage_endpoint(
+    cast: Cast, event_client: EventClient
+) -> None:
     small = json.dumps({"events": [event()]}).encode()
     statuses = {
         200: event_client.send(gzip.compress(small), content_encoding="gzip"),
@@ -155,7 +168,9 @@ def test_the_limits_and_statuses_equal_those_of_the_usage_endpoint(cast: Cast, e
 def test_an_event_id_is_stored_once_and_other_content_is_rejected(event_client: EventClient) -> None:
     event_client.push(event(event_id="run-1"), event(event_id="run-1"))
 
-    answer = event_client.push(event(event_id="run-1", occurred_at=...), event(event_id="run-1", title="other"))
+    answer = event_client.push(
+        event(event_id="run-1", occurred_at=...), event(event_id="run-1", title="other")
+    )
 
     assert reasons(answer, submitted=2) == {1: "event_id must not be that of an event with other content"}
     assert answer.headers["Events-Duplicates"] == "1"

@@ -16,10 +16,10 @@ from finops.allocation.models import CostTag
 from finops.change_events.models import ChangeEvent
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
-from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.factories.costs import add_source
 from tests.factories.dashboards import create_board, widget
 from tests.factories.usage import event, push_events
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 
 DAYS = {"start_date": str(SPIKE - timedelta(days=3)), "end_date": str(SPIKE + timedelta(days=3))}
 

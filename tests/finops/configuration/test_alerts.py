@@ -55,7 +55,9 @@ def plan(account: Account, text: str, *, delete: bool = False) -> list[str]:
     ]
 
 
-def test_channels_and_subscriptions_are_created_and_the_same_file_again_changes_nothing(account_with_alerts: Account, cast: Cast) -> None:
+def test_channels_and_subscriptions_are_created_and_the_same_file_again_changes_nothing(
+    account_with_alerts: Account, cast: Cast
+) -> None:
     rows = AlertSubscription.objects.all()
     assert sorted(row.trigger for row in rows) == sorted(
         ["budget", "budget", "anomaly", "anomaly", "digest", "source", "view_change"]
@@ -97,7 +99,10 @@ def test_thresholds_of_several_subscriptions_are_one_entry(account_with_alerts: 
 
     assert plan(account_with_alerts, FILE) == ["change Ops: budget, Everything, actual thresholds"]
     assert (
-        plan(account_with_alerts, FILE.replace("budget: Everything}", "budget: Everything, thresholds: [80, 95, 100]}"))
+        plan(
+            account_with_alerts,
+            FILE.replace("budget: Everything}", "budget: Everything, thresholds: [80, 95, 100]}"),
+        )
         == []
     )
     apply_configuration(account=account_with_alerts, actor=ACTOR, text=FILE)
@@ -117,7 +122,10 @@ def test_the_active_thresholds_of_a_budget_are_exported(account_with_alerts: Acc
 def test_with_deletion_another_currency_replaces_the_subscription(account_with_alerts: Account) -> None:
     text = FILE.replace("minimum_impact: 50.00, currency: USD", "minimum_impact: 50, currency: EUR")
 
-    assert plan(account_with_alerts, text, delete=True) == ["create Ops: anomaly, EUR", "delete Ops: anomaly, USD"]
+    assert plan(account_with_alerts, text, delete=True) == [
+        "create Ops: anomaly, EUR",
+        "delete Ops: anomaly, USD",
+    ]
     apply_configuration(account=account_with_alerts, actor=ACTOR, text=text, delete=True)
 
     assert plan(account_with_alerts, text, delete=True) == []

@@ -24,8 +24,8 @@ from finops.configuration.services import (
 from finops.dashboards.models import Dashboard
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
-from tests.isolation.discovery import fingerprint
 from tests.factories.budgets import cost_tag_scope, create_budget, team_scope
+from tests.isolation.discovery import fingerprint
 
 KIND_NAMES = (
     *("teams", "cost_tags", "keys", "splits", "unit_metrics", "ai_prices", "saved_views", "budgets"),
@@ -234,7 +234,9 @@ def test_each_row_is_audited_as_the_services_do(acme: Account) -> None:
     assert actions >= {"team.create", "team_value.own", "cost_tag.create", "budget.create"}
 
 
-def test_another_accounts_rows_are_neither_exported_nor_named(cast: Cast, account_with_objects: Account) -> None:
+def test_another_accounts_rows_are_neither_exported_nor_named(
+    cast: Cast, account_with_objects: Account
+) -> None:
     with account_scope(cast.other_account):
         exported = yaml.safe_load(export_configuration(cast.other_account))
         with pytest.raises(UserError, match="does not exist") as refusal:

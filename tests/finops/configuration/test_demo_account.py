@@ -23,8 +23,8 @@ from finops.demo.loader import load
 from finops.demo.people import SLUG
 from finops.lib.errors import UserError
 from tests.cast import ACTOR
-from tests.mcpserver.prompts.conftest import DEMO_MONTHS, DEMO_NOW
 from tests.factories.module_scope import module_account
+from tests.mcpserver.prompts.conftest import DEMO_MONTHS, DEMO_NOW
 
 
 @pytest.fixture(scope="module")

@@ -150,7 +150,9 @@ def test_a_server_without_an_identity_says_so(
         aws_credentials(CONFIG)
 
 
-def test_a_role_reads_the_bucket(s3: S3TestBucket, moto_server: str, settings: Settings, monkeypatch: Any) -> None:
+def test_a_role_reads_the_bucket(
+    s3: S3TestBucket, moto_server: str, settings: Settings, monkeypatch: Any
+) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY)
     settings.AWS_STS_URL = moto_server

@@ -13,10 +13,10 @@ from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.models import ColumnMapping, CostImport, CostSource
 from tests.cast import Cast, signed_in
+from tests.factories.imports import cost_by, total
 from tests.finops.costs.mapping.mapped_files import BILL, document
 from tests.finops.costs.test_archives import zip_bytes
 from tests.pages import get_page, text_of
-from tests.factories.imports import cost_by, total
 
 GERMAN = (
     "Datum;Leistung;Betrag (EUR);Standort;Team\n"

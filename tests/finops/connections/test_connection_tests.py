@@ -138,7 +138,9 @@ def test_a_file_to_map_columns_by_is_fetched_within_the_same_time(
     cast: Cast, settings: Settings, endless_url: str
 ) -> None:
     settings.CONNECTION_TEST_SECONDS = 1.0
-    values = {key: value for key, value in form(endless_url).items() if key not in ("name", "interval_minutes")}
+    values = {
+        key: value for key, value in form(endless_url).items() if key not in ("name", "interval_minutes")
+    }
     row = services.create_connection(
         account=cast.account, actor=ACTOR, name="Bills", connector="bucket_focus", values=values
     )

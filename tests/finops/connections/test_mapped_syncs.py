@@ -19,10 +19,10 @@ from finops.costs.focus.normalise import FocusFile
 from finops.costs.services import sample_file, save_column_mapping
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
+from tests.factories.imports import cost_by, total
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.costs.mapping.mapped_files import BILL, document
 from tests.pages import get_page, text_of
-from tests.factories.imports import cost_by, total
 
 JUNE = BILL.replace("2026-05", "2026-06")
 

@@ -18,11 +18,11 @@ from finops.costs.models import SavedView
 from finops.dashboards.models import Dashboard
 from ingestion.models import Customer
 from mcpserver.registry import Tool
-from tests.isolation.rows import MAKERS
-from tests.isolation.discovery import Route, fill
-from tests.mcpserver.mcp_client import McpClient
 from tests.factories.cost_access import LIMIT, Pair
 from tests.factories.cost_access_settings import BOARD
+from tests.isolation.discovery import Route, fill
+from tests.isolation.rows import MAKERS
+from tests.mcpserver.mcp_client import McpClient
 
 OTHERWISE = ("anomalies",)
 """Sections of pages that say "not available" to a limited reader."""

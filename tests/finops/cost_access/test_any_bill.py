@@ -30,11 +30,11 @@ from finops.lib.cost_access import cost_access
 from mcpserver.registry import registry
 from tests.cast import signed_in
 from tests.examples import examples
-from tests.finops.cost_access.comparison import answer_text, own_rows, plain, assert_same_text, page_text
-from tests.finops.cost_access.questions import PAGES, QUESTIONS
-from tests.isolation.discovery import account_routes, fill
 from tests.factories.cost_access import LAST, Pair
 from tests.factories.costs import Line, add_source, cost
+from tests.finops.cost_access.comparison import answer_text, assert_same_text, own_rows, page_text, plain
+from tests.finops.cost_access.questions import PAGES, QUESTIONS
+from tests.isolation.discovery import account_routes, fill
 
 SOURCES = ("Bill", "Invoices")
 ASKED, SHOWN = 8, 4

@@ -16,11 +16,11 @@ from finops.cost_access import reach
 from finops.lib.cost_access import REFUSED
 from mcpserver.registry import Tool, registry
 from tests.cast import signed_in
-from tests.finops.cost_access.comparison import answer_text, plain, assert_same_text
+from tests.factories.cost_access import LIMIT, SECRET, Pair
+from tests.finops.cost_access.comparison import answer_text, assert_same_text, plain
 from tests.finops.cost_access.questions import QUESTIONS
 from tests.isolation.discovery import account_routes
 from tests.mcpserver.mcp_client import McpClient
-from tests.factories.cost_access import LIMIT, SECRET, Pair
 
 TOOLS = list(registry)
 each_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

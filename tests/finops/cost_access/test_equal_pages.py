@@ -15,12 +15,19 @@ from finops.cost_access import reach
 from finops.dashboards.models import Widget
 from finops.dashboards.widgets import CATALOGUE
 from tests.cast import signed_in
-from tests.finops.cost_access.comparison import body_of, refused_links, refused_options, assert_same_text, page_text, url_of
+from tests.factories.cost_access import LIMIT, SECRET, Pair
+from tests.factories.cost_access_settings import BOARD
+from tests.finops.cost_access.comparison import (
+    assert_same_text,
+    body_of,
+    page_text,
+    refused_links,
+    refused_options,
+    url_of,
+)
 from tests.finops.cost_access.questions import PAGES
 from tests.isolation.discovery import Route, account_routes
 from tests.pages import text_of
-from tests.factories.cost_access import LIMIT, SECRET, Pair
-from tests.factories.cost_access_settings import BOARD
 
 pytestmark = pytest.mark.slow
 

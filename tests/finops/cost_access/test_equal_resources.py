@@ -8,10 +8,10 @@ from urllib.parse import quote
 from finops.cost_access import reach
 from finops.lib.cost_access import REFUSED
 from mcpserver.registry import registry
-from tests.finops.cost_access.comparison import plain, assert_same_text
-from tests.mcpserver.mcp_client import McpClient
 from tests.factories.cost_access import LIMIT, SECRET, Pair
 from tests.factories.cost_access_settings import BOARD
+from tests.finops.cost_access.comparison import assert_same_text, plain
+from tests.mcpserver.mcp_client import McpClient
 
 
 def test_resources_are_those_without_the_other_lines(pair: Pair) -> None:
@@ -70,7 +70,8 @@ def test_prompts_ask_nothing_that_is_refused(pair: Pair) -> None:
             assert REFUSED in mcp_client.error("prompts/get", params)["message"]
             continue
         limited, whole = (
-            each.result("prompts/get", params)["messages"][0]["content"]["text"] for each in (mcp_client, other)
+            each.result("prompts/get", params)["messages"][0]["content"]["text"]
+            for each in (mcp_client, other)
         )
         assert f"Cost access is limited to '{LIMIT}'." in limited
         steps = set(re.findall(r"^\d+\. `(\w+)`", limited, re.M))

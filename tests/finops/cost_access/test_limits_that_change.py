@@ -13,9 +13,9 @@ from finops.cost_access.services import create_limit, limit_key
 from finops.costs.spend_query import CostFilter, Op
 from finops.exchange_rates.services import enter_rate
 from tests.cast import ACTOR, Cast
-from tests.mcpserver.mcp_client import McpClient
 from tests.factories.costs import add_source, cost
 from tests.factories.days import days
+from tests.mcpserver.mcp_client import McpClient
 
 FIRST, LAST = date(2026, 3, 1), date(2026, 3, 18)
 PERIOD = {"start_date": "2026-03-01", "end_date": "2026-03-18"}

@@ -68,9 +68,7 @@ def test_members_added_by_scim_are_limited_also_after_they_return(cast: Cast, sc
     assert limits == ["Core", "Core"]
 
 
-def test_an_admin_by_group_sees_all_and_is_limited_after_losing_the_role(
-    cast: Cast, scim: Scim
-) -> None:
+def test_an_admin_by_group_sees_all_and_is_limited_after_losing_the_role(cast: Cast, scim: Scim) -> None:
     add_mapping(cast, "FinOps", role=Role.ADMIN)
     group = scim.create_group("FinOps", scim.create_user("ann")["id"])
     limits = [limit_of(cast, "ann@example.com")]
@@ -132,7 +130,9 @@ def test_a_returning_member_has_the_former_limit_with_or_without_one_of_the_prov
         assert not FormerMemberLimit.objects.exists()
 
 
-def test_a_member_removed_by_an_admin_signs_in_again_with_her_limit(cast: Cast, limit: CostAccessLimit) -> None:
+def test_a_member_removed_by_an_admin_signs_in_again_with_her_limit(
+    cast: Cast, limit: CostAccessLimit
+) -> None:
     provider = create_scim(cast.account).provider
     claims = Claims("ann", "ann@example.com", True, "Ann", groups=[])
     person_of(provider=provider, claims=claims)

@@ -31,9 +31,9 @@ from finops.costs.spend_query import CostFilter
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, signed_in
 from tests.examples import examples
-from tests.pages import get_page, text_of
 from tests.factories.costs import add_source, cost
 from tests.factories.days import days
+from tests.pages import get_page, text_of
 
 RANGE = (date(2026, 2, 18), date(2026, 3, 19))
 

@@ -22,8 +22,8 @@ from finops.costs.models import CostImport, CostSource
 from finops.costs.services import files
 from tests.cast import Cast
 from tests.examples import examples
-from tests.finops.costs.focus_reader import as_csv
 from tests.factories.imports import cost_by, total
+from tests.finops.costs.focus_reader import as_csv
 
 
 def zip_bytes(entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:

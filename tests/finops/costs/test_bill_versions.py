@@ -14,8 +14,8 @@ from accounts.scoping import account_scope
 from finops.costs.models import CostSource
 from finops.costs.queries.bill_versions import BillVersionsQuery, compare_bill_versions
 from tests.cast import Cast, signed_in
-from tests.pages import text_of
 from tests.factories.costs import add_source, cost, store_lines
+from tests.pages import text_of
 
 MAY = date(2026, 5, 1)
 URL = "/a/acme/connections/bill-versions/"
@@ -52,7 +52,9 @@ def restated_source(acme: Account) -> CostSource:
     return source
 
 
-def test_lines_added_gone_and_changed_add_up_to_the_difference(acme: Account, restated_source: CostSource) -> None:
+def test_lines_added_gone_and_changed_add_up_to_the_difference(
+    acme: Account, restated_source: CostSource
+) -> None:
     answer = compare_bill_versions(acme, BillVersionsQuery(month="2026-05"))
 
     (total,) = [each for each in answer.totals if each.currency == "USD"]
@@ -69,7 +71,9 @@ def test_lines_added_gone_and_changed_add_up_to_the_difference(acme: Account, re
     assert "1 line added, 1 gone, 1 changed" in answer.summary
 
 
-def test_without_a_month_it_is_the_newest_one_that_was_restated(acme: Account, restated_source: CostSource) -> None:
+def test_without_a_month_it_is_the_newest_one_that_was_restated(
+    acme: Account, restated_source: CostSource
+) -> None:
     assert compare_bill_versions(acme, BillVersionsQuery()).month == "2026-05"
 
 

@@ -17,8 +17,8 @@ from finops.costs.services import import_reading
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
-from tests.finops.costs.test_imports import MAY, MAY_AND_JUNE, MAY_RESTATED
 from tests.factories.imports import import_bill, queue_import, total, write_bill
+from tests.finops.costs.test_imports import MAY, MAY_AND_JUNE, MAY_RESTATED
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,8 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.formats.sentences import reader_text
 from tests.cast import Cast, signed_in
-from tests.finops.costs.focus_reader import as_csv
 from tests.factories.imports import import_bill, write_bill
+from tests.finops.costs.focus_reader import as_csv
 
 MAY = date(2026, 5, 1)
 JULY = datetime(2026, 7, 10, 12, tzinfo=UTC)

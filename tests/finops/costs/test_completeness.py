@@ -147,7 +147,10 @@ def test_the_newest_days_are_left_out_until_the_provider_says_they_are_there(bil
     sources = load_at(bills.account)
 
     assert sources.coverage.complete_through == ago(3)
-    assert (coverage_of(sources, "AWS").settle_days, coverage_of(sources, "AWS").settle_from) == (3, "documented")
+    assert (coverage_of(sources, "AWS").settle_days, coverage_of(sources, "AWS").settle_from) == (
+        3,
+        "documented",
+    )
     assert sources.health[next(iter(sources.health))].reason == (
         "Cost lines up to 2026-11-20, complete through 2026-11-18."
     )

@@ -181,7 +181,9 @@ def test_files_go_together_and_into_an_existing_source(cast: Cast) -> None:
         ({"uploads": []}, "Choose at least one file"),
     ],
 )
-def test_a_form_that_cannot_be_leaves_nothing_behind(cast: Cast, fields: dict[str, Any], message: str) -> None:
+def test_a_form_that_cannot_be_leaves_nothing_behind(
+    cast: Cast, fields: dict[str, Any], message: str
+) -> None:
     answer = upload(signed_in(cast.member), MAY, **fields)
 
     assert message in text_of(answer, status=422)

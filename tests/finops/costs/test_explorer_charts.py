@@ -16,10 +16,10 @@ import pytest
 from accounts.scoping import account_scope
 from finops.lib import clock
 from tests.cast import Cast, signed_in
-from tests.pages import text_of
 from tests.factories.budgets import add_lines, daily_cost
 from tests.factories.costs import add_source
 from tests.factories.days import NOON
+from tests.pages import text_of
 
 URL = "/a/acme/cost-explorer/"
 FIRST, YESTERDAY = date(2025, 10, 1), date(2026, 3, 19)

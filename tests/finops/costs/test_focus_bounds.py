@@ -14,7 +14,7 @@ import pytest
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.lib.errors import UserError
 from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
-from tests.finops.costs.hostile_files import ROWS, as_parquet, read_in_child, constant_column
+from tests.finops.costs.hostile_files import ROWS, as_parquet, constant_column, read_in_child
 
 BOUND = 800 * 2**20
 LONG = "x" * 65_536

@@ -20,11 +20,11 @@ from finops.costs.queries import account_context, fit_to_size, list_dimension_va
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
+from tests.factories.costs import add_source, cost
+from tests.factories.imports import import_bill
 from tests.finops.costs import reference_model
 from tests.finops.costs.focus_reader import as_csv
 from tests.pages import csv_rows
-from tests.factories.costs import add_source, cost
-from tests.factories.imports import import_bill
 
 FILE = "synthetic/focus_1_3_cost_and_usage_aws.csv.gz"
 COLUMNS = {
@@ -161,9 +161,7 @@ def test_lines_without_list_cost_are_reported_with_their_cost(acme: Account) -> 
         ("amortized", "8.00 EUR amortized and 5.00 USD amortized"),
     ],
 )
-def test_lines_without_list_cost_use_the_requested_basis(
-    acme: Account, basis: Any, expected: str
-) -> None:
+def test_lines_without_list_cost_use_the_requested_basis(acme: Account, basis: Any, expected: str) -> None:
     paid = [
         cost(DAY, 6, effective_cost=Decimal(5), service="Mail"),
         cost(DAY, 0, effective_cost=Decimal(8), service="Seats", currency="EUR"),

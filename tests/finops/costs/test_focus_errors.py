@@ -133,7 +133,9 @@ def test_a_bad_value_far_into_a_file_is_found_at_its_row() -> None:
 
 def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_them() -> None:
     error_text = message(without_columns(as_csv({}), "EffectiveCost", "BillingCurrency", "ProviderName"))
-    assert "lacks 3 columns required for an import: EffectiveCost, BillingCurrency, ProviderName" in error_text
+    assert (
+        "lacks 3 columns required for an import: EffectiveCost, BillingCurrency, ProviderName" in error_text
+    )
     assert "--set Column=value" in error_text
 
 
@@ -157,12 +159,16 @@ def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_t
     ],
 )
 def test_a_given_value_that_does_not_fit_is_refused(options: dict[str, str], error_text: str) -> None:
-    assert error_text in message(without_columns(as_csv({}), *ROW.keys() & {*options, "BillingCurrency"}), **options)
+    assert error_text in message(
+        without_columns(as_csv({}), *ROW.keys() & {*options, "BillingCurrency"}), **options
+    )
 
 
 def test_a_column_twice_is_refused_with_both_places() -> None:
     error_text = message(as_csv({"billed_cost": "1"}))
-    assert "has BilledCost more than once: 'BilledCost' (column 1) and 'billed_cost' (column 12)" in error_text
+    assert (
+        "has BilledCost more than once: 'BilledCost' (column 1) and 'billed_cost' (column 12)" in error_text
+    )
 
 
 def test_a_stray_column_twice_is_no_problem() -> None:
@@ -284,7 +290,9 @@ def test_other_datasets_without_what_every_row_has_are_refused(text: bytes, erro
 def test_a_contract_commitment_without_period_or_id_is_refused() -> None:
     header = b"ContractCommitmentId,ContractCommitmentPeriodStart,ContractCommitmentPeriodEnd\n"
     error_text = message(header + b"c1,2026-01-01T00:00:00Z,\n")
-    assert "row 2, column ContractCommitmentPeriodEnd: is empty, but required for each commitment" in error_text
+    assert (
+        "row 2, column ContractCommitmentPeriodEnd: is empty, but required for each commitment" in error_text
+    )
     assert "lacks ContractCommitmentPeriodEnd" in message(
         b"ContractCommitmentId,ContractCommitmentPeriodStart\n1,2\n"
     )

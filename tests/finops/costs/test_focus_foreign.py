@@ -11,8 +11,8 @@ from finops.costs.focus.sniff import detect_foreign_format
 from finops.costs.models import CostSource
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.costs.focus_reader import FocusRead, as_csv
 from tests.factories.imports import import_bill, total, write_bill
+from tests.finops.costs.focus_reader import FocusRead, as_csv
 
 COST_TABLE = (
     "Billing account name,Billing account ID,Project name,Project ID,Service description,Service ID,"

@@ -24,8 +24,8 @@ from finops.costs.models import CostImport, CostSource
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.examples import examples
-from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
 from tests.factories.imports import cost_by, import_bill, import_bill_as, total, write_bill
+from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
 
 NO_OTHERS = {"EffectiveCost": "1", "ListCost": "", "ContractedCost": ""}
 POINT, COMMA = NumberFormat.POINT, NumberFormat.COMMA

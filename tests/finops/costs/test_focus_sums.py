@@ -7,8 +7,8 @@ import pytest
 from finops.costs.models import CostSource
 from finops.lake.schema import tag_column
 from tests.cast import Cast
-from tests.finops.costs import reference_model
 from tests.factories.imports import cost_by, import_bill
+from tests.finops.costs import reference_model
 
 COLUMNS = {
     "all": None,

@@ -68,7 +68,9 @@ def test_keys_that_become_the_same_keep_the_first_with_a_value() -> None:
         ('{"n": {"a": [{"b": 1.50}]}, "env": "a", "env": "a"}', {"n": '{"a":[{"b":"1.50"}]}', "env": "a"}),
     ],
 )
-def test_a_key_twice_in_a_line_keeps_the_first_value_and_is_counted(raw: str, expected: dict[str, str]) -> None:
+def test_a_key_twice_in_a_line_keeps_the_first_value_and_is_counted(
+    raw: str, expected: dict[str, str]
+) -> None:
     read = FocusRead(as_csv({"Tags": raw}, {"Tags": '{"env": "z"}'}))
     assert tags(raw) == expected
     assert read.kinds == {"tag_key_repeated"}

@@ -24,9 +24,9 @@ from finops.costs.services import claims
 from finops.lib import child_process
 from finops.lib.child_process import ChildOutcome
 from tests.cast import Cast
+from tests.factories.imports import queue_import, total
 from tests.finops.costs.focus_reader import ROW, as_csv
 from tests.waiting import wait_until
-from tests.factories.imports import queue_import, total
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MEMORY = 700 * 2**20

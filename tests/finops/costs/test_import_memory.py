@@ -71,7 +71,9 @@ def opencost_parquet() -> bytes:
         pytest.param(opencost_parquet, id="OpenCost", marks=pytest.mark.long),
     ],
 )
-def test_an_import_frees_the_memory_of_each_file_after_reading(data: Callable[[], bytes], tmp_path: Path) -> None:
+def test_an_import_frees_the_memory_of_each_file_after_reading(
+    data: Callable[[], bytes], tmp_path: Path
+) -> None:
     path = tmp_path / "file"
     path.write_bytes(data())
     of_few = _bytes_held_after(path, FEW, tmp_path)

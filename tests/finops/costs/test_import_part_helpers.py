@@ -17,10 +17,10 @@ from finops.costs.services import claims, import_parts, part_attempts
 from finops.lake.storage.storage import storage
 from finops.lib import child_process, clock
 from tests.cast import Cast
+from tests.factories.imports import import_bill, total
 from tests.finops.costs.part_bills import BILLS, independent_sum, lines, live, plan_of, queue_paths, write
 from tests.finops.costs.test_imports_processes import worker
 from tests.waiting import wait_until
-from tests.factories.imports import import_bill, total
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,7 +48,9 @@ def finish(job: CostImport) -> CostImport:
     return job
 
 
-def test_helpers_read_parts_in_child_processes_and_each_part_is_read_once(running: CostImport, cast: Cast) -> None:
+def test_helpers_read_parts_in_child_processes_and_each_part_is_read_once(
+    running: CostImport, cast: Cast
+) -> None:
     assert import_parts.due_parts() == [(cast.account.pk, running.pk, 3)]
     for remaining in (2, 1, 0, 0):
         tasks.run_import_part(cast.account.pk, running.pk)

@@ -21,6 +21,7 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.examples import examples
+from tests.factories.imports import import_bill, total
 from tests.finops.costs.native import azure_export
 from tests.finops.costs.part_bills import (
     BILLS,
@@ -34,7 +35,6 @@ from tests.finops.costs.part_bills import (
     report_of,
     write,
 )
-from tests.factories.imports import import_bill, total
 
 pytestmark = pytest.mark.django_db
 

@@ -21,9 +21,9 @@ from finops.costs.services.reviews import WAITING_RETENTION
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.periodic_tasks import run_due
 from tests.factories.bill_text import bill, line, month_of
 from tests.factories.imports import cost_by, import_bill, total, write_bill
+from tests.periodic_tasks import run_due
 
 SEPTEMBER = month_of("2026-09", "15.5")  # 30 days, 465.00
 OCTOBER = month_of("2026-10", "10")  # 31 days, 310.00

@@ -12,9 +12,9 @@ from accounts.models import AuditEntry
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, ImportReviewSettings
 from tests.cast import Cast, signed_in
+from tests.factories.bill_text import bill, month_of
 from tests.finops.costs.test_connections_page import imports_of, run_imports, sources_of, upload
 from tests.pages import get_page, text_of
-from tests.factories.bill_text import bill, month_of
 
 SETTINGS = "/a/acme/settings/imports/"
 FORM = {"fall_percent": "30", "growth_percent": "200", "least_amount": "5"}
@@ -94,5 +94,7 @@ def test_an_admin_chooses_when_imports_need_review(cast: Cast) -> None:
     ("person", "changed", "status"),
     [("member", {}, 403), ("viewer", {}, 403), ("admin", {"fall_percent": "0"}, 422)],
 )
-def test_invalid_settings_and_roles_are_refused(person: str, changed: dict[str, Any], status: int, cast: Cast) -> None:
+def test_invalid_settings_and_roles_are_refused(
+    person: str, changed: dict[str, Any], status: int, cast: Cast
+) -> None:
     assert signed_in(cast.person(person)).post(SETTINGS, {**FORM, **changed}).status_code == status

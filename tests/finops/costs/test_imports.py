@@ -26,9 +26,9 @@ from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.periodic_tasks import run_due
-from tests.finops.costs import reference_model
 from tests.factories.imports import cost_by, import_bill, total, write_bill
+from tests.finops.costs import reference_model
+from tests.periodic_tasks import run_due
 
 HEADER = "BillingPeriodStart,ChargePeriodStart,ProviderName,ServiceName,ChargeCategory,BillingCurrency,BilledCost,EffectiveCost"
 MAY = f"{HEADER}\n2026-05-01T00:00:00Z,2026-05-03T00:00:00Z,AWS,S3,Usage,USD,1.50,1.25\n"

@@ -22,10 +22,10 @@ from finops.costs.models import CostImport, CostSource
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.cast import Cast
+from tests.factories.imports import queue_import, total
 from tests.finops.costs.focus_reader import as_csv
 from tests.servers import database_url
 from tests.waiting import PATIENCE_SECONDS, wait_until
-from tests.factories.imports import queue_import, total
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 ROOT = Path(__file__).resolve().parents[3]

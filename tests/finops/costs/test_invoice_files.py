@@ -13,8 +13,8 @@ import pytest
 from finops.costs.models import BillingPeriod, CostSource, InvoiceDetail
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.costs.focus_reader import as_csv
 from tests.factories.imports import import_bill, total, write_bill
+from tests.finops.costs.focus_reader import as_csv
 
 DETAIL = {
     "InvoiceId": "INV-1",

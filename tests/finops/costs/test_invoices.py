@@ -16,10 +16,10 @@ from finops.costs.queries.invoices import invoice_reconciliation
 from finops.costs.reconciliation import DetailSum, EnteredTotal, InvoiceData, Key, LineSum, reconcile
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
-from tests.finops.costs.focus_reader import as_csv
-from tests.finops.costs.test_invoice_files import DETAIL, PERIOD, text_of
 from tests.factories.costs import add_source, cost
 from tests.factories.imports import import_bill, write_bill
+from tests.finops.costs.focus_reader import as_csv
+from tests.finops.costs.test_invoice_files import DETAIL, PERIOD, text_of
 
 MAY = date(2026, 5, 1)
 AWS = "Amazon Web Services, Inc."

@@ -22,11 +22,11 @@ from finops.costs.spend_query import SpendQuery
 from finops.insights.data_health import data_health
 from finops.lib.formats.sentences import reader_text
 from tests.cast import Cast, signed_in
+from tests.factories.bill_text import bill, month_of
+from tests.factories.imports import import_bill
 from tests.finops.costs.native.cur_files import as_parquet, usage
 from tests.finops.costs.native.test_google import bill as google_bill
 from tests.pages import get_page
-from tests.factories.bill_text import bill, month_of
-from tests.factories.imports import import_bill
 
 EURO = {"BillingCurrency": "EUR"}
 NODE = "i-0abc1234def567890"

@@ -13,9 +13,9 @@ from finops.costs.models import CostImport, CostSource
 from finops.lake.engine import engine
 from finops.lib import clock
 from tests.cast import Cast, signed_in
+from tests.factories.budgets import create_budget
 from tests.finops.lake.facts import line, store
 from tests.pages import get_page
-from tests.factories.budgets import create_budget
 
 NOVEMBER_20 = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

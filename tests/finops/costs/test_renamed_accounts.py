@@ -20,8 +20,8 @@ from finops.costs.spend_query import CostFilter, SpendQuery
 from finops.insights.cost_scope import CostReader, CostScope, resolve_scope
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
-from tests.finops.lake.rollups.test_rollups import summarise
 from tests.factories.costs import cost, store_lines
+from tests.finops.lake.rollups.test_rollups import summarise
 
 pytestmark = pytest.mark.django_db
 TWO_DAYS = {
@@ -106,9 +106,7 @@ def test_an_earlier_name_of_an_account_stands_for_the_account(
     ] == [("1", "Aurora", [Decimal(15)])]
 
 
-def test_other_filters_by_account_accept_an_earlier_name_too(
-    acme: Account, source: CostSource
-) -> None:
+def test_other_filters_by_account_accept_an_earlier_name_too(acme: Account, source: CostSource) -> None:
     store_lines(acme, source, RENAMED)
     sentence = EARLIER.format("Zenith")
     item = CostFilter(dimension="account", values=["Zenith"])

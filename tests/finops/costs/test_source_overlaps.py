@@ -14,9 +14,9 @@ from finops.costs.queries.import_notices import import_notices
 from finops.insights.data_health import data_health
 from finops.lib.formats.sentences import reader_text
 from tests.cast import Cast, signed_in
-from tests.pages import get_page
 from tests.factories.bill_text import bill, month_of
 from tests.factories.imports import import_bill, write_bill
+from tests.pages import get_page
 
 SEPTEMBER = month_of("2026-09", "15.5", account="123", resource="bucket")
 OTHERS = month_of("2026-09", "3.25", account="456", resource="disk")

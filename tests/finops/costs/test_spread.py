@@ -20,8 +20,8 @@ from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from tests.cast import Cast, signed_in
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.costs import Line, add_source, cost
+from tests.mcpserver.mcp_client import McpClient, mint
 
 MARCH_1, MARCH_10 = date(2026, 3, 1), date(2026, 3, 10)
 

@@ -21,9 +21,9 @@ from finops.dashboards.placement import Place
 from finops.dashboards.widgets import CATALOGUE
 from finops.lake.schema import extension_column
 from tests.cast import ACTOR, Cast, signed_in
-from tests.finops.dashboards.conftest import URL, get_html
 from tests.factories.costs import add_source, cost
 from tests.factories.dashboards import REQUIRED_SETTINGS, create_board, widget
+from tests.finops.dashboards.conftest import URL, get_html
 
 pytestmark = pytest.mark.django_db
 

@@ -21,8 +21,8 @@ from finops.dashboards.widgets import CATALOGUE
 from finops.lib.errors import UserError
 from finops.unitcosts.models import UnitMetric
 from tests.cast import ACTOR, Cast, make_cast
-from tests.waiting import is_blocking_others, threads, wait_until
 from tests.factories.dashboards import REQUIRED_SETTINGS, create_board, widget
+from tests.waiting import is_blocking_others, threads, wait_until
 
 pytestmark = pytest.mark.django_db
 

@@ -21,10 +21,10 @@ from finops.costs.spend_query import SpendQuery
 from finops.data_exports.models import DataExport, DataExportRun
 from finops.data_exports.services import exports, runs
 from tests.cast import Cast
-from tests.finops.connections.conftest import S3TestBucket
-from tests.s3 import KEY, REGION
 from tests.factories.costs import Line, add_source, cost
 from tests.factories.days import days
+from tests.finops.connections.conftest import S3TestBucket
+from tests.s3 import KEY, REGION
 
 FIRST, LAST = date(2026, 1, 1), date(2026, 3, 18)
 

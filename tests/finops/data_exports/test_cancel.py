@@ -22,8 +22,8 @@ from finops.data_exports.services import export_run, exports, runs
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.notifications.models import Notification
-from tests.finops.data_exports.bills import Bucket, lines, spend, sums
 from tests.factories.costs import add_source, store_lines
+from tests.finops.data_exports.bills import Bucket, lines, spend, sums
 
 FEBRUARY = "finops/focus/data/BILLING_PERIOD=2026-02/"
 

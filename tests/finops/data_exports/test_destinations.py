@@ -18,10 +18,10 @@ from finops.data_exports.destinations.folder import FolderExportConfig
 from finops.data_exports.services import exports, runs
 from finops.data_exports.services.exports import check_destination
 from tests.cast import Cast
+from tests.factories.costs import add_source
 from tests.finops.connections.azurite import AzureContainer
 from tests.finops.connections.gcs_emulator import GcsTestBucket, key_file
 from tests.finops.data_exports.bills import Bucket, lines, spend, sums
-from tests.factories.costs import add_source
 
 
 @pytest.fixture(params=["azure_blob", "google_storage", "folder"])

@@ -15,9 +15,9 @@ from finops.costs.spend_query import CostFilter
 from finops.data_exports.models import DataExport
 from finops.data_exports.services.credentials import config_of
 from tests.cast import Cast, signed_in
+from tests.factories.costs import add_source
 from tests.finops.data_exports.bills import Bucket, lines
 from tests.pages import get_page, text_of
-from tests.factories.costs import add_source
 
 LIST = "/a/acme/connections/exports/"
 NEW = f"{LIST}new/?destination=s3"
@@ -168,7 +168,9 @@ def test_buttons_queue_pause_resume_and_delete(bucket: Bucket) -> None:
         ({"access_key_id": ""}, "Enter the access key ID."),
     ],
 )
-def test_an_invalid_value_is_refused_at_its_field(bucket: Bucket, changes: dict[str, Any], error: str) -> None:
+def test_an_invalid_value_is_refused_at_its_field(
+    bucket: Bucket, changes: dict[str, Any], error: str
+) -> None:
     answer = signed_in(bucket.cast.owner).post(NEW, form(bucket, **changes))
 
     assert DataExport.objects.count() == 0

@@ -25,9 +25,9 @@ from finops.insights.data_health import data_health
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.notifications.models import Notification
+from tests.factories.costs import add_source, cost, store_lines
 from tests.finops.data_exports.bills import Bucket, allocate, lines, spend, sums
 from tests.waiting import threads
-from tests.factories.costs import add_source, cost, store_lines
 
 
 def counts(run: DataExportRun) -> dict[str, int]:

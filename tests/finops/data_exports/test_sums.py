@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.finops.data_exports.bills import Bucket, allocate, lines, round_amounts, spend, sums
 from tests.factories.costs import add_source
+from tests.finops.data_exports.bills import Bucket, allocate, lines, round_amounts, spend, sums
 
 
 def test_sums_of_an_export_are_those_of_the_tools(bucket: Bucket, tmp_path: Path) -> None:

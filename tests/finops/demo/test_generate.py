@@ -89,7 +89,9 @@ def test_over_a_term_what_was_paid_is_what_was_used_and_what_was_wasted(commitme
     assert used > 0
 
 
-def test_in_the_file_too_the_purchases_of_a_month_are_its_used_and_unused(may_tables: dict[str, pa.Table]) -> None:
+def test_in_the_file_too_the_purchases_of_a_month_are_its_used_and_unused(
+    may_tables: dict[str, pa.Table],
+) -> None:
     columns = (
         "CommitmentDiscountId",
         "ChargeCategory",
@@ -246,7 +248,9 @@ def test_the_contract_files_name_every_commitment_of_the_bills_at_what_it_costs(
                     row["ContractCommitmentId"]: Decimal(row["ContractCommitmentCost"])
                     for row in csv.DictReader(file)
                 }
-    billed = {each for table in may_tables.values() for each in table["CommitmentDiscountId"].to_pylist() if each}
+    billed = {
+        each for table in may_tables.values() for each in table["CommitmentDiscountId"].to_pylist() if each
+    }
     assert billed <= set(promised)
     term = term_of(COMMITMENTS[1], MAY)
     paid = settle(COMMITMENTS[1], term.start, []).fee

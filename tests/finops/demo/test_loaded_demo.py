@@ -45,12 +45,12 @@ from ingestion.services import revoke_usage_key
 from ingestion.services.keys import authenticate_usage_key
 from mcpserver.registry import Prompt, Tool, ToolAccess, registry
 from tests import recordings
+from tests.factories.module_scope import module_account
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load, own_var
 from tests.finops.demo.test_usage import ACTOR, stored_quantities
 from tests.interface.demo_pages import pages
 from tests.interface.stored_bytes import json_columns, segments_text
 from tests.mcpserver.mcp_client import McpClient
-from tests.factories.module_scope import module_account
 
 pytestmark = pytest.mark.slow
 
@@ -295,7 +295,8 @@ MORE: Mapping[str, Sequence[Mapping[str, Any]]] = {
 def test_the_answers_to_its_examples_are_those_recorded(demo_to_read: Path, tool: Tool) -> None:
     mcp_client = McpClient(handout(demo_to_read)["mcp_key_read"])
     recordings.compare(
-        tool.name, [answer_to(mcp_client, tool, example) for example in [*tool.examples, *MORE.get(tool.name, ())]]
+        tool.name,
+        [answer_to(mcp_client, tool, example) for example in [*tool.examples, *MORE.get(tool.name, ())]],
     )
 
 
@@ -305,7 +306,9 @@ def answer_to(mcp_client: McpClient, tool: Tool, example: Mapping[str, Any]) -> 
     return {"arguments": example, "answer": msgspec.Raw(result["content"][0]["text"].encode())}
 
 
-def plain_result(mcp_client: McpClient, method: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def plain_result(
+    mcp_client: McpClient, method: str, name: str, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
     """Without what it says of the server, whose address is that of the first test of the process (`mcp_lists.json` has it)."""
     result = mcp_client.result(method, {"name": name, "arguments": dict(arguments)})
     return {key: value for key, value in result.items() if key != "_meta"}

@@ -25,9 +25,9 @@ from finops.demo.loader import SAMPLE_NAME
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lib.periods import add_months
+from tests.factories.module_scope import module_account
 from tests.finops.demo.test_load_demo import TODAY, URL, load, own_var
 from tests.finops.demo.unit_costs import check_unit_costs
-from tests.factories.module_scope import module_account
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,9 @@ def var(demo_months: tuple[Path, str], settings: LazySettings, db: None) -> Path
     return demo_months[0]
 
 
-def test_a_first_load_gives_every_vendor_and_the_real_sample(demo_months: tuple[Path, str], var: Path) -> None:
+def test_a_first_load_gives_every_vendor_and_the_real_sample(
+    demo_months: tuple[Path, str], var: Path
+) -> None:
     check_first_load(SOME_MONTHS, demo_months[1])
 
 

@@ -18,9 +18,9 @@ from finops.demo.samples import MONTHS, VENDOR, write_sample_bill
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
 from tests.cast import Cast, signed_in
+from tests.factories.imports import total
 from tests.finops.demo.test_load_demo import TODAY
 from tests.pages import text_of
-from tests.factories.imports import total
 
 SAMPLE = "/a/acme/connections/sample/"
 

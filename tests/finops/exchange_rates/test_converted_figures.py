@@ -19,12 +19,12 @@ from finops.exchange_rates.services import enter_rate, upload_rates
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from tests.cast import ACTOR, Cast
-from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
-from tests.pages import get_page
 from tests.factories.budgets import create_budget, daily_cost
 from tests.factories.costs import Line, add_source, cost
 from tests.factories.days import days
 from tests.factories.unit_costs import add_data, cost_line, cost_per_unit, march_query, usage_event
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
+from tests.pages import get_page
 
 FIRST, YESTERDAY = date(2025, 10, 1), date(2026, 3, 19)
 UNIT = Decimal("1e-18")

@@ -13,9 +13,9 @@ from accounts.models import Account
 from finops.allocation.models import SharedCostSplit, TeamKey
 from finops.exchange_rates.services import enter_rate
 from tests.cast import ACTOR, Cast, signed_in
-from tests.pages import csv_rows
 from tests.factories.costs import add_source, cost
 from tests.factories.usage import add_usage, event
+from tests.pages import csv_rows
 
 MARCH = {"start_date": "2026-03-01", "end_date": "2026-03-20", "format": "csv"}
 EXPLORER = "/a/acme/cost-explorer/"

@@ -16,9 +16,9 @@ from finops.exchange_rates.models import ExchangeRate
 from finops.exchange_rates.rates import SourceRate
 from finops.exchange_rates.services import enter_rate, store_bill_rates
 from tests.cast import ACTOR, Cast, signed_in
-from tests.pages import csv_rows, get_page, text_of
 from tests.factories.budgets import create_budget
 from tests.factories.costs import add_source, cost
+from tests.pages import csv_rows, get_page, text_of
 
 PAGE = "/a/acme/exchange-rates/"
 EXPLORER = "/a/acme/cost-explorer/"

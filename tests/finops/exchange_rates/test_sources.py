@@ -21,11 +21,11 @@ from finops.lake import schema
 from finops.lake.schema import ExtensionKey, Kind
 from finops.lake.storage import segments
 from tests.cast import ACTOR, Cast
+from tests.factories.costs import Line, add_source, cost
+from tests.factories.imports import import_bill
 from tests.finops.costs.focus_reader import as_csv
 from tests.finops.exchange_rates.test_rate_files import BOMB, ECB
 from tests.receivers import Receiver
-from tests.factories.costs import Line, add_source, cost
-from tests.factories.imports import import_bill
 
 DAY = date(2026, 3, 18)
 FIRST = date(2026, 3, 1)

@@ -12,9 +12,9 @@ from accounts.models import Account
 from finops.exchange_rates.services import enter_rate
 from mcpserver.registry import registry
 from tests.cast import ACTOR, Cast
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.budgets import create_budget
 from tests.factories.costs import add_source, cost
+from tests.mcpserver.mcp_client import McpClient, mint
 
 DAY = date(2026, 3, 18)
 MARCH = {"start_date": "2026-03-01", "end_date": "2026-03-20"}
@@ -61,7 +61,9 @@ def test_without_the_argument_an_answer_is_as_it_was(mcp_client: McpClient) -> N
     assert "own_amounts" not in answer
 
 
-def test_the_account_s_display_currency_counts_and_own_overrides_it(mcp_client: McpClient, acme: Account) -> None:
+def test_the_account_s_display_currency_counts_and_own_overrides_it(
+    mcp_client: McpClient, acme: Account
+) -> None:
     acme.display_currency = "USD"
     acme.save()
     assert len(mcp_client.ask("querySpend", **MARCH)["totals"]) == 1
@@ -91,6 +93,7 @@ def test_a_budget_counts_lines_of_other_currencies_in_its_own(mcp_client: McpCli
     spent = {each["name"]: each["spent"] for each in mcp_client.ask("listBudgets")["budgets"]}
     assert spent == {"All in dollars": 1000, "All in euros": 300}
     spent = {
-        each["name"]: each["spent"] for each in mcp_client.ask("listBudgets", display_currency="USD")["budgets"]
+        each["name"]: each["spent"]
+        for each in mcp_client.ask("listBudgets", display_currency="USD")["budgets"]
     }
     assert spent == {"All in dollars": 1600, "All in euros": 800}

@@ -27,9 +27,9 @@ from finops.lake.usage.flush import flush_usage
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, reauthenticated, signed_in
-from tests.ingestion.push_client import event, create_push_client
 from tests.factories.budgets import create_budget
 from tests.factories.imports import cost_by, import_bill, write_bill
+from tests.ingestion.push_client import create_push_client, event
 
 HEADER = (
     "BillingPeriodStart,ChargePeriodStart,ChargePeriodEnd,ProviderName,ServiceName,SkuId,SkuMeter,ChargeCategory,"
@@ -222,7 +222,9 @@ def cancel_url(export: AccountExport) -> str:
     return f"/admin/exports/accountexport/{export.pk}/actions/cancel/"
 
 
-def test_a_waiting_export_is_canceled_and_another_may_be_requested(cast: Cast, operator_client: Client) -> None:
+def test_a_waiting_export_is_canceled_and_another_may_be_requested(
+    cast: Cast, operator_client: Client
+) -> None:
     export, page = request(cast, operator_client)
     operator_client.post(cancel_url(export))
     tasks.run_export(cast.account.pk, export.pk)

@@ -24,8 +24,8 @@ from finops.insights.spend_change.schemas import SpendChangeQuery
 from finops.lib.cost_access import CostLimit, cost_access
 from finops.lib.periods import DateRange
 from tests.cast import Cast
-from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.factories.costs import add_source
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 
 WEEK = DateRange(SPIKE, SPIKE + timedelta(days=6))
 BEFORE = DateRange(SPIKE - timedelta(days=7), SPIKE - timedelta(days=1))

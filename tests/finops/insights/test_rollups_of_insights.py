@@ -25,9 +25,9 @@ from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.schemas import SpendChangeQuery
 from finops.lake.models import LakeRollup, LakeSegment
 from tests.examples import SOAK
+from tests.factories.costs import Line, cost, store_lines
 from tests.finops.lake.rollups.test_rollups import _no_result_cache as _no_result_cache
 from tests.finops.lake.rollups.test_rollups import summarise
-from tests.factories.costs import Line, cost, store_lines
 
 pytestmark = pytest.mark.django_db
 

@@ -14,10 +14,10 @@ from finops.insights.savings.schemas import SavingsQuery
 from finops.issues.models import IssueTracker
 from finops.lib import clock
 from tests.cast import Cast
+from tests.factories.costs import add_source
 from tests.finops.insights.savings.bills import NOON, volume
 from tests.finops.issues.fake_trackers import FakeTracker, fake_tracker
 from tests.finops.issues.steps import add_tracker
-from tests.factories.costs import add_source
 
 
 @pytest.fixture

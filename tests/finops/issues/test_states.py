@@ -19,11 +19,11 @@ from finops.issues.models import IssueTracker, SavingIssue
 from finops.issues.services.polls import INTERVAL, LONGEST_INTERVAL
 from finops.lib import clock
 from tests.cast import ACTOR
+from tests.factories.costs import store_lines
 from tests.finops.connections.replay_server import Reply, replay_server
 from tests.finops.insights.savings.bills import FIRST, LAST, NOON, daily, volume
 from tests.finops.issues.fake_trackers import FakeGitHub, FakeJira, FakeTracker
 from tests.finops.issues.steps import add_tracker, issue_of, reload, run_polls
-from tests.factories.costs import store_lines
 
 HOUR = timedelta(hours=1)
 VOLUME = {

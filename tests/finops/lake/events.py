@@ -134,7 +134,9 @@ def run_query(
     return rows
 
 
-def quantity_by(account: Account, column: str, *keys: str, days: tuple[date, date] = ALWAYS) -> dict[Any, Decimal]:
+def quantity_by(
+    account: Account, column: str, *keys: str, days: tuple[date, date] = ALWAYS
+) -> dict[Any, Decimal]:
     """Quantities by one column."""
     rows = run_query(
         account, lambda usage: usage.group_by(key=column).agg(q=usage.quantity.sum()), *keys, days=days

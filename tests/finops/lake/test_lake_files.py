@@ -27,8 +27,8 @@ from finops.lake.queries import data_range
 from finops.lake.schema import Kind
 from finops.lake.storage.segments import sha256
 from tests.cast import Cast
-from tests.finops.costs import reference_model
 from tests.factories.usage import event, push_events
+from tests.finops.costs import reference_model
 
 PAGE = Path("docs/reading-the-lake.md")
 SAMPLE = "focus-1.0-real/focus_sample.csv"

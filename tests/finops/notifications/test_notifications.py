@@ -20,11 +20,11 @@ from finops.notifications.models import MAX_PATH, Notification
 from finops.notifications.queries import MOST_COUNTED
 from finops.notifications.services import mark_all_read, notify, sweep
 from tests.cast import Cast, signed_in
-from tests.pages import csv_rows, get_page
 from tests.factories.alerts import create_channel, evaluate, subscribe_to_budget
 from tests.factories.budgets import create_budget, daily_cost
 from tests.factories.costs import add_source
 from tests.factories.days import NOON
+from tests.pages import csv_rows, get_page
 
 URL = "/a/acme/notifications/"
 READ_ALL = "/accounts/acme/notifications/read/"

@@ -62,7 +62,9 @@ def test_an_act_is_in_the_operator_log_and_in_the_audit_log_of_the_account(
     assert (line.object_repr, line.change_message) == ("Claude", "Revoke key: The key is revoked.")
 
 
-def test_an_operator_with_view_access_sees_no_button_and_does_nothing(cast: Cast, staff_client: Client) -> None:
+def test_an_operator_with_view_access_sees_no_button_and_does_nothing(
+    cast: Cast, staff_client: Client
+) -> None:
     key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
     url = action_url(MCPKey, key.pk, "revoke")
 
@@ -97,7 +99,9 @@ def test_an_action_that_the_row_does_not_have_is_not_found(cast: Cast, operator_
     assert operator_client.post(action_url(MCPKey, key.pk, "explode")).status_code == 404
 
 
-def test_a_client_that_deceives_is_deleted_and_each_account_sees_it(cast: Cast, operator_client: Client) -> None:
+def test_a_client_that_deceives_is_deleted_and_each_account_sees_it(
+    cast: Cast, operator_client: Client
+) -> None:
     tokens = OAuthClient().connect(cast.member)
     application = OAuthApplication.objects.get()
 
@@ -124,7 +128,9 @@ def test_a_sync_is_canceled_and_what_cannot_be_done_is_a_message(cast: Cast, ope
     assert "A sync of this source is queued or running already." in again.content.decode()
 
 
-def test_all_access_of_a_person_ends_and_she_and_her_accounts_see_it(cast: Cast, operator_client: Client) -> None:
+def test_all_access_of_a_person_ends_and_she_and_her_accounts_see_it(
+    cast: Cast, operator_client: Client
+) -> None:
     client = signed_in(cast.member)
     _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
     tokens = OAuthClient().connect(cast.member)

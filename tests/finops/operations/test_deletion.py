@@ -78,7 +78,10 @@ def test_delete_now_requires_the_name_and_a_scheduled_deletion(cast: Cast, opera
 
 
 def test_delete_now_shows_progress_and_then_that_nothing_is_left(
-    cast: Cast, operator_client: Client, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
+    cast: Cast,
+    operator_client: Client,
+    django_capture_on_commit_callbacks: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fill_with_marks(cast.account)
     fill_with_marks(cast.other_account)
@@ -119,7 +122,9 @@ def test_delete_now_shows_progress_and_then_that_nothing_is_left(
     assert sum(count_rows(cast.other_account.pk).values()) > 20
 
 
-def test_the_remaining_ones_are_named(cast: Cast, operator_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_remaining_ones_are_named(
+    cast: Cast, operator_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     operator_client.post(page_of(cast.account, "delete"))
     Account.objects.update(delete_after=clock.now())
     monkeypatch.setattr("finops.lake.hooks.remaining_files._entries", {"lake": lambda _number: 3})
@@ -135,7 +140,9 @@ def test_the_remaining_ones_are_named(cast: Cast, operator_client: Client, monke
     assert "MCP keys" in page
 
 
-def test_a_run_that_died_before_its_last_count_is_finished_by_the_next(cast: Cast, operator_client: Client) -> None:
+def test_a_run_that_died_before_its_last_count_is_finished_by_the_next(
+    cast: Cast, operator_client: Client
+) -> None:
     operator_client.post(page_of(cast.account, "delete"))
     Account.objects.filter(pk=cast.account.pk).update(delete_after=clock.now())
     delete_account(account_id=cast.account.pk)

@@ -23,9 +23,9 @@ from finops.costs.services import create_cost_source, retry_import, run_import
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast, reauthenticated
+from tests.factories.imports import import_bill, queue_import, total, write_bill
 from tests.finops.connections.pushes.push_steps import CostPushClient, create_cost_client
 from tests.isolation.rows import MAKERS
-from tests.factories.imports import import_bill, queue_import, total, write_bill
 
 BILL = (
     "BillingPeriodStart,ChargePeriodStart,ProviderName,ServiceName,ChargeCategory,BillingCurrency,BilledCost,EffectiveCost\n"
@@ -57,7 +57,10 @@ def retry_url(job: CostImport) -> str:
 def test_a_failed_import_is_retried_with_the_same_files(
     cast: Cast, operator_client: Client, failed_import: CostImport
 ) -> None:
-    assert "Retry import" in operator_client.get(f"/admin/costs/costimport/{failed_import.pk}/change/").content.decode()
+    assert (
+        "Retry import"
+        in operator_client.get(f"/admin/costs/costimport/{failed_import.pk}/change/").content.decode()
+    )
     operator_client.post(retry_url(failed_import))
     new = CostImport.objects.unscoped().exclude(pk=failed_import.pk).get()
     path = Path(new.files[0]["path"])
@@ -119,7 +122,9 @@ def cost_client(cast: Cast) -> CostPushClient:
     return create_cost_client(cast)
 
 
-def test_an_open_push_is_canceled_and_its_parts_go(cast: Cast, operator_client: Client, cost_client: CostPushClient) -> None:
+def test_an_open_push_is_canceled_and_its_parts_go(
+    cast: Cast, operator_client: Client, cost_client: CostPushClient
+) -> None:
     address = cost_client.open()
     cost_client.send("PUT", f"{address}/parts/1", BILL)
     push = CostPush.objects.unscoped().get()

@@ -14,10 +14,10 @@ from accounts.services.limits import change_limits
 from finops.lib.errors import UserError
 from tests.accounts.oauth.flow import OAuthClient, mcp_status
 from tests.cast import ACTOR, Cast, reauthenticated, signed_in
-from tests.finops.connections.pushes.push_steps import create_cost_client
-from tests.ingestion.push_client import event, create_push_client
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.budgets import create_budget
+from tests.finops.connections.pushes.push_steps import create_cost_client
+from tests.ingestion.push_client import create_push_client, event
+from tests.mcpserver.mcp_client import McpClient, mint
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
@@ -31,11 +31,17 @@ def operator_client(operator: Client) -> Client:
     return reauthenticated(operator, User.objects.get(email="operator@example.com"))
 
 
-def test_an_operator_sets_limits_and_removes_them_and_the_account_sees_it(cast: Cast, operator_client: Client) -> None:
+def test_an_operator_sets_limits_and_removes_them_and_the_account_sees_it(
+    cast: Cast, operator_client: Client
+) -> None:
     page = operator_client.get(url_of(cast.account)).content.decode()
-    operator_client.post(url_of(cast.account), {"BUDGETS_PER_ACCOUNT": "75", "USAGE_RATE_LIMIT_PER_MINUTE": "5000"})
+    operator_client.post(
+        url_of(cast.account), {"BUDGETS_PER_ACCOUNT": "75", "USAGE_RATE_LIMIT_PER_MINUTE": "5000"}
+    )
     raised = Account.objects.get(pk=cast.account.pk).limits
-    operator_client.post(url_of(cast.account), {"BUDGETS_PER_ACCOUNT": "", "USAGE_RATE_LIMIT_PER_MINUTE": "5000"})
+    operator_client.post(
+        url_of(cast.account), {"BUDGETS_PER_ACCOUNT": "", "USAGE_RATE_LIMIT_PER_MINUTE": "5000"}
+    )
 
     assert "Default: 1,000. Maximum: 100,000." in page
     assert raised == {"BUDGETS_PER_ACCOUNT": 75, "USAGE_RATE_LIMIT_PER_MINUTE": 5000}

@@ -48,7 +48,7 @@ from ingestion.queries.billing import usage_storage
 from ingestion.services.retention import drop_old_usage, set_usage_retention
 from tests.cast import ACTOR, Cast, reauthenticated, signed_in
 from tests.finops.activity.call_helpers import call_of, credential_of
-from tests.ingestion.push_client import event, create_push_client
+from tests.ingestion.push_client import create_push_client, event
 from tests.isolation.rows.alerts import alert_delivery
 from tests.isolation.rows.connections import cost_sync
 from tests.isolation.rows.data_exports import data_export_run
@@ -134,7 +134,10 @@ def test_an_account_with_a_longer_retention_keeps_what_goes_by_the_default_elsew
         return sorted((clock.now() - each).days for each in moments)
 
     sweep()
-    assert (ages_in_days(cast.account), ages_in_days(cast.other_account)) == ([days - 1, days + 1], [days - 1])
+    assert (ages_in_days(cast.account), ages_in_days(cast.other_account)) == (
+        [days - 1, days + 1],
+        [days - 1],
+    )
     limit(cast.account, **{name: None})
     sweep()
     assert (ages_in_days(cast.account), ages_in_days(cast.other_account)) == ([days - 1], [days - 1])
@@ -317,7 +320,9 @@ def test_the_ceilings_of_receipts_and_of_their_bills_count_for_the_account_alone
 def test_a_ceiling_on_usage_deletes_older_months_of_that_account_and_its_page_says_so(cast: Cast) -> None:
     with clock.frozen(datetime(2026, 5, 15, 12, tzinfo=UTC)):
         for account in (cast.account, cast.other_account):
-            create_push_client(cast, account).push(event(timestamp="2025-12-31"), event(timestamp="2026-02-01"))
+            create_push_client(cast, account).push(
+                event(timestamp="2025-12-31"), event(timestamp="2026-02-01")
+            )
             flush_usage(account)
         limit(cast.account, USAGE_MONTHS=3)
 

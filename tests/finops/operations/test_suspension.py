@@ -18,7 +18,7 @@ from ingestion.models import UsageBatch
 from tests.accounts.oauth.flow import OAuthClient, mcp_status
 from tests.cast import ACTOR, Cast, reauthenticated, signed_in
 from tests.finops.connections.pushes.push_steps import create_cost_client
-from tests.ingestion.push_client import event, create_push_client
+from tests.ingestion.push_client import create_push_client, event
 from tests.isolation.rows import MAKERS
 from tests.isolation.test_tasks import OF_AN_ACCOUNT
 

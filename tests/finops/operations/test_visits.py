@@ -10,9 +10,9 @@ from django.test import Client
 from accounts.models import AuditEntry, User
 from finops.lib import clock
 from tests.cast import Cast, reauthenticated, signed_in
+from tests.isolation.discovery import fill, fingerprint
 from tests.isolation.rows import MAKERS
 from tests.isolation.test_urls import QUESTIONS, ROUTES
-from tests.isolation.discovery import fill, fingerprint
 
 
 @pytest.fixture

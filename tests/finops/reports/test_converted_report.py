@@ -14,11 +14,11 @@ from finops.exchange_rates.services import enter_rate
 from finops.insights.models import Incident
 from finops.lib.formats.sentences import reader_text
 from tests.cast import ACTOR, Cast, signed_in
+from tests.factories.budgets import daily_cost
+from tests.factories.costs import add_source
 from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.finops.reports.conftest import FEBRUARY, FIRST
 from tests.pages import csv_rows, get_page
-from tests.factories.budgets import daily_cost
-from tests.factories.costs import add_source
 
 PAGE = "/a/acme/reports/"
 EXPLORER = "/a/acme/cost-explorer/"

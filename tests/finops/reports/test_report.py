@@ -30,12 +30,12 @@ from finops.reports.report import Report, ReportQuery
 from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import ACTOR, Cast, signed_in
-from tests.finops.reports.conftest import FEBRUARY, FIRST, bill
-from tests.pages import csv_rows, get_page, text_of
 from tests.factories.bills import Bills, usage
 from tests.factories.budgets import daily_cost
 from tests.factories.costs import add_source, add_up
 from tests.factories.days import at
+from tests.finops.reports.conftest import FEBRUARY, FIRST, bill
+from tests.pages import csv_rows, get_page, text_of
 
 PAGE = "/a/acme/reports/"
 
@@ -98,7 +98,9 @@ def test_a_report_of_a_team_has_its_cost_and_its_budgets(account_with_report: Ac
     assert all(row.group["service"] != "Storage" for row in report.spend.rows)
 
 
-def test_a_month_in_progress_counts_its_days_and_says_so_first(cast: Cast, account_with_report: Account) -> None:
+def test_a_month_in_progress_counts_its_days_and_says_so_first(
+    cast: Cast, account_with_report: Account
+) -> None:
     page = get_page(signed_in(cast.viewer), PAGE, month="2026-03")
 
     assert "Month in progress: Mar 1 – 20." in page
@@ -122,7 +124,9 @@ def test_the_page_is_of_the_newest_month_that_is_over_and_has_every_section(
     assert page.index("not allocated to a team") < page.index("Budgets at risk")
 
 
-def test_the_trend_is_drawn_with_a_name_for_those_who_do_not_see_it(cast: Cast, account_with_report: Account) -> None:
+def test_the_trend_is_drawn_with_a_name_for_those_who_do_not_see_it(
+    cast: Cast, account_with_report: Account
+) -> None:
     html = signed_in(cast.viewer).get(PAGE).content.decode()
 
     assert '<svg class="drawing drawing-wide"' in html
@@ -186,7 +190,9 @@ def test_a_section_that_cannot_be_read_says_so_and_the_others_stand(
     assert [row["reason"] for row in rows if row["figure"] == "problem"] == ["The query took too long."]
 
 
-def test_several_currencies_are_one_at_a_time_and_never_added(cast: Cast, account_with_report: Account) -> None:
+def test_several_currencies_are_one_at_a_time_and_never_added(
+    cast: Cast, account_with_report: Account
+) -> None:
     add_source(account_with_report, daily_cost(*FEBRUARY, 2, currency="EUR", service="Mail"), name="Euro")
 
     report = report_of(account_with_report)
@@ -197,7 +203,9 @@ def test_several_currencies_are_one_at_a_time_and_never_added(cast: Cast, accoun
     }
 
 
-def test_one_currency_of_several_says_first_what_the_others_cost(cast: Cast, account_with_report: Account) -> None:
+def test_one_currency_of_several_says_first_what_the_others_cost(
+    cast: Cast, account_with_report: Account
+) -> None:
     add_source(account_with_report, daily_cost(*FEBRUARY, 2, currency="EUR", service="Mail"), name="Euro")
     Account.objects.filter(pk=account_with_report.pk).update(currencies=["USD", "EUR"])
     client = signed_in(cast.viewer)
@@ -292,7 +300,9 @@ def test_all_sections_read_the_files_of_one_manifest(account_with_report: Accoun
     assert len(manifest) <= 4
 
 
-def test_a_report_begun_before_an_import_has_the_lines_of_before_in_each_section(account_with_report: Account) -> None:
+def test_a_report_begun_before_an_import_has_the_lines_of_before_in_each_section(
+    account_with_report: Account,
+) -> None:
     sources = load_sources(account_with_report)
     scope = resolve_scope(account_with_report, ReportQuery(month="2026-02"), sources)
     add_source(account_with_report, daily_cost(*FEBRUARY, "1000", service="Late"), name="Late")

@@ -15,9 +15,9 @@ from finops.costs.dependants import deletion_impact_text
 from finops.lib.errors import UserError
 from finops.reports.models import ReportSchedule
 from tests.cast import Cast, signed_in
+from tests.factories.deliveries import create_mail_channel
 from tests.finops.reports.conftest import create_schedule
 from tests.pages import get_page, text_of
-from tests.factories.deliveries import create_mail_channel
 
 LIST = "/a/acme/reports/schedules/"
 FORM = {"team": "", "hour": 0, "time_zone": "UTC", "format": "email"}

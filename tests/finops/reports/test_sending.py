@@ -17,13 +17,13 @@ from finops.lib.errors import UserError
 from finops.reports import services, tasks
 from finops.reports.models import ReportSchedule
 from tests.cast import ACTOR, Cast, signed_in
-from tests.periodic_tasks import run_due
+from tests.factories.days import at
+from tests.factories.deliveries import run_deliveries
 from tests.finops.alerts.conftest import mail_server
 from tests.finops.reports.conftest import change_schedule, create_schedule
 from tests.pages import get_page
+from tests.periodic_tasks import run_due
 from tests.receivers import MailServer
-from tests.factories.days import at
-from tests.factories.deliveries import run_deliveries
 
 __all__ = ["mail_server"]
 

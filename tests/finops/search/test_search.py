@@ -24,9 +24,9 @@ from finops.dashboards.models import Dashboard
 from finops.search.menu import ACTIONS
 from tests.cast import Cast, make_cast, signed_in
 from tests.examples import examples
-from tests.isolation.discovery import account_routes
 from tests.factories.budgets import create_budget
 from tests.factories.costs import add_source, cost
+from tests.isolation.discovery import account_routes
 
 URL = "/a/acme/search/"
 OPTION = re.compile(r'href="([^"]*)">.*?class="search-label">([^<]*)<', re.DOTALL)

@@ -15,13 +15,13 @@ from finops.lib.telemetry import metrics
 from finops.worker.pool import FairQueue
 from ingestion.services import uploads
 from tests.cast import Cast
-from tests.finops.connections.pushes.push_steps import csv_rows, create_cost_client
+from tests.factories.imports import queue_import
+from tests.finops.connections.pushes.push_steps import create_cost_client, csv_rows
 from tests.finops.costs.focus_reader import as_csv
 from tests.finops.telemetry.scrape import Scrape
 from tests.ingestion.push_client import create_push_client
 from tests.ingestion.upload_client import csv, line, send
 from tests.waiting import wait_until
-from tests.factories.imports import queue_import
 
 OUTCOMES = ("done", "failed", "waiting")
 

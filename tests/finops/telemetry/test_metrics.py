@@ -26,7 +26,7 @@ from finops.telemetry.collector import STATES
 from ingestion.models import UsageSource
 from tests.cast import Cast, signed_in
 from tests.finops.telemetry.scrape import BEARER, Scrape
-from tests.ingestion.push_client import event, create_push_client
+from tests.ingestion.push_client import create_push_client, event
 from tests.mcpserver.mcp_client import McpClient, mint
 
 
@@ -244,7 +244,9 @@ def test_files_of_versions_that_run_no_more_are_removed(tmp_path: Path) -> None:
         slots[1].release()
 
 
-def test_counts_are_served_while_a_process_starts(metrics_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_are_served_while_a_process_starts(
+    metrics_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     metrics.FLUSHED.inc(by=2)
     (folder,) = metrics_folder.iterdir()
     scrapes: list[Scrape] = []
@@ -312,7 +314,9 @@ def test_counts_of_many_threads_add_up(metrics_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("seconds", "bound"), [(0.0, "0.005"), (0.005, "0.005"), (0.006, "0.01"), (31.0, "+Inf")]
 )
-def test_a_duration_is_in_the_bucket_of_the_next_bound(metrics_folder: Path, seconds: float, bound: str) -> None:
+def test_a_duration_is_in_the_bucket_of_the_next_bound(
+    metrics_folder: Path, seconds: float, bound: str
+) -> None:
     metrics.REQUEST_SECONDS.observe(seconds, "mcp")
 
     scrape = Scrape(metrics.exposition()[1].decode())

@@ -19,11 +19,11 @@ from finops.costs.models import CostSource
 from finops.insights.anomalies.queries import open_anomalies
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
-from tests.pages import get_page
 from tests.factories.anomalies import add_anomaly
 from tests.factories.costs import add_source, cost
 from tests.factories.dashboards import create_board, widget
 from tests.factories.usage import event, push_events
+from tests.pages import get_page
 
 pytestmark = pytest.mark.django_db
 

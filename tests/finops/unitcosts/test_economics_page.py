@@ -19,9 +19,9 @@ from finops.lake.engine import engine
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.models import Customer, UsageMetric
 from tests.cast import Cast, signed_in
-from tests.pages import get_page
 from tests.factories.costs import add_source, cost
 from tests.factories.usage import add_usage, event, store_usage, usage_source
+from tests.pages import get_page
 
 PAGE = "/a/acme/unit-economics/"
 SETTINGS = "/a/acme/settings/customers/"

@@ -16,9 +16,9 @@ from finops.costs.migrations import __name__ as migrations
 from finops.costs.models import CostView
 from finops.costs.services import change_cost_view
 from tests.cast import Cast, signed_in
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.costs import Line
 from tests.factories.unit_costs import MARCH, add_data, cost_line, usage_event
+from tests.mcpserver.mcp_client import McpClient, mint
 
 
 @pytest.fixture
@@ -67,7 +67,9 @@ def test_the_choice_is_in_plain_sight_and_can_be_switched(cast: Cast, account_wi
     assert "Default (billed)" in client.get(economics).content.decode()
 
 
-def test_the_overview_forecasts_in_the_basis_of_the_spend_next_to_it(cast: Cast, account_with_fee: Account) -> None:
+def test_the_overview_forecasts_in_the_basis_of_the_spend_next_to_it(
+    cast: Cast, account_with_fee: Account
+) -> None:
     page = signed_in(cast.viewer).get("/a/acme/")
 
     [forecast] = page.context["forecasts"]

@@ -18,9 +18,9 @@ from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import UsageSource
 from tests.examples import examples
-from tests.finops.unitcosts.reference_model import ReferenceAccount, costs, is_close, usage
 from tests.factories.costs import add_source, cost, store_lines
 from tests.factories.usage import BATCH, Event, add_metrics, store_usage, usage_source
+from tests.finops.unitcosts.reference_model import ReferenceAccount, costs, is_close, usage
 
 START, END = date(2026, 1, 20), date(2026, 3, 10)
 ALIASES = {"Globex Inc": "globex", "acme-old": "acme"}

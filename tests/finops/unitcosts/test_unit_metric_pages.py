@@ -14,9 +14,9 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.unitcosts.models import UnitMetric
 from tests.cast import Cast, signed_in
-from tests.pages import csv_rows, get_page, text_of
 from tests.factories.costs import add_source, cost
 from tests.factories.usage import add_usage, event
+from tests.pages import csv_rows, get_page, text_of
 
 EXPLORE = "/a/acme/unit-economics/"
 SAVED = f"{EXPLORE}saved/"

@@ -31,8 +31,8 @@ from finops.unitcosts.services.unit_metrics import (
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast
 from tests.examples import examples
-from tests.finops.unitcosts.reference_model import is_close
 from tests.factories.unit_costs import MARCH, add_data, cost_line, usage_event
+from tests.finops.unitcosts.reference_model import is_close
 
 EC2 = CostFilter(dimension="service", values=["EC2"])
 DUBLIN = CostFilter(dimension="region", values=["eu-west-1"])
@@ -110,7 +110,9 @@ def test_a_saved_metric_equals_the_question_that_was_saved(
 
     assert question_of(metric) == question
     assert by_name.unit_metric == "Ours"
-    assert without_name(by_name) == query_unit_cost(saas_account, replace(question, **MARCH, granularity="week"))
+    assert without_name(by_name) == query_unit_cost(
+        saas_account, replace(question, **MARCH, granularity="week")
+    )
 
 
 def test_a_scale_multiplies_before_it_divides(saas_account: Account) -> None:
@@ -122,7 +124,9 @@ def test_a_scale_multiplies_before_it_divides(saas_account: Account) -> None:
     assert "360.00 USD for 3,000" in answer.summary
 
 
-def test_arguments_override_those_of_the_saved_metric_and_the_answer_says_so(cast: Cast, saas_account: Account) -> None:
+def test_arguments_override_those_of_the_saved_metric_and_the_answer_says_so(
+    cast: Cast, saas_account: Account
+) -> None:
     save(cast, saas_account, filters=[EC2], per=1_000)
 
     as_saved = unit_cost_in_march(saas_account, unit_metric="Cost per request")

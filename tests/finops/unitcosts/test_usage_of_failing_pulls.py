@@ -18,9 +18,9 @@ from finops.lib import clock
 from finops.unitcosts.answers import UnitCostAnswer
 from ingestion.models import UsageMetric, UsageSource
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.days import NOON
 from tests.factories.unit_costs import add_data, cost_line, cost_per_unit, march_query, usage_event
+from tests.mcpserver.mcp_client import McpClient, mint
 
 FAILING = "syncs of usage source 'Stripe' have failed since 2026-03-19 12:00 UTC, so its newest usage may be missing"
 
@@ -77,7 +77,9 @@ def test_a_pull_that_no_worker_takes_is_named_after_half_an_hour(
     )
 
 
-def test_days_before_the_last_success_have_their_usage(acme: Account, pull_connection: CostConnection) -> None:
+def test_days_before_the_last_success_have_their_usage(
+    acme: Account, pull_connection: CostConnection
+) -> None:
     fail(last_success_at=NOON + timedelta(days=30))
 
     assert "syncs of" not in ask(acme).summary

@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from tests.finops.telemetry.conftest import counting
+from tests.finops.telemetry.conftest import metrics_folder
 
-__all__ = ["counting"]
+__all__ = ["metrics_folder"]

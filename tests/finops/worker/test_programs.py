@@ -20,7 +20,7 @@ from ingestion.models import UsageUpload
 from ingestion.tasks import flush_usage
 from tests.broker import messages_in_redis
 from tests.cast import Cast
-from tests.ingestion.push_client import event, create_push_client
+from tests.ingestion.push_client import create_push_client, event
 from tests.ingestion.upload_client import csv, line, send
 from tests.servers import database_url
 from tests.waiting import wait_until

@@ -43,7 +43,7 @@ def test_a_daily_task_is_due_at_the_first_start_and_then_a_day_later(tmp_path: P
         assert (is_due, wait > 86_000) == (False, True)
 
 
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("metrics_folder")
 def test_a_message_that_cannot_be_sent_is_counted(dead_redis_url: str, tmp_path: Path) -> None:
     sender = Celery("dead_redis_url", broker=dead_redis_url, set_as_current=False)
     sender.conf.task_publish_retry = False

@@ -40,7 +40,11 @@ def cloudevent(**attributes: Any) -> dict[str, Any]:
 
 
 def post(
-    push_client: PushClient, body: Any, path: str = PATH, content_type: str = "application/json", **headers: str
+    push_client: PushClient,
+    body: Any,
+    path: str = PATH,
+    content_type: str = "application/json",
+    **headers: str,
 ) -> Any:
     content = body if isinstance(body, bytes | str) else json.dumps(body)
     all_headers = {
@@ -188,10 +192,15 @@ def test_the_same_event_in_either_mode_at_either_path_counts_once(push_client: P
     assert len(inbox()) == 1
 
 
-def test_the_same_id_of_another_source_is_another_event_and_with_other_data_refused(push_client: PushClient) -> None:
+def test_the_same_id_of_another_source_is_another_event_and_with_other_data_refused(
+    push_client: PushClient,
+) -> None:
     assert error(push_client) == ""
     assert error(push_client, source="/other") == ""
-    assert error(push_client, data={"value": 6}) == "source and id must not be that of an event with other content"
+    assert (
+        error(push_client, data={"value": 6})
+        == "source and id must not be that of an event with other content"
+    )
     assert len(inbox()) == 2
 
 

@@ -103,7 +103,9 @@ def test_a_delta_sum_becomes_usage_with_its_attributes_as_dimensions(push_client
     assert row.dimensions == {"region": "eu", "tries": "3", "ok": "true", "service.name": "api"}
 
 
-def test_a_gauge_counts_by_its_last_value_unless_the_account_says_otherwise(push_client: PushClient, cast: Cast) -> None:
+def test_a_gauge_counts_by_its_last_value_unless_the_account_says_otherwise(
+    push_client: PushClient, cast: Cast
+) -> None:
     services.set_metric(account=cast.account, actor=cast.actor, name="mine", aggregation="max")
 
     assert problem(push_client, gauge(point(1)), gauge(point(2.5), name="mine"), delta(point())) == ""
@@ -184,7 +186,9 @@ def test_metrics_that_do_not_add_up_are_rejected_with_the_setting_that_helps(pus
     ],
     ids=["nobody", "empty", "time", "no value", "nan", "large"],
 )  # fmt: skip
-def test_a_wrong_point_is_rejected_alone(push_client: PushClient, fields: dict[str, Any], reason: str) -> None:
+def test_a_wrong_point_is_rejected_alone(
+    push_client: PushClient, fields: dict[str, Any], reason: str
+) -> None:
     wrong = {**point(), **fields}
     wrong = {name: field for name, field in wrong.items() if field is not ...}
 
@@ -199,12 +203,16 @@ def test_a_point_without_a_recorded_value_is_no_event_and_no_error(push_client: 
 
 def test_the_source_says_which_attribute_names_the_customer(push_client: PushClient, cast: Cast) -> None:
     client = signed_in(cast.member)
-    page = client.post(f"{push_client.page}customer-attribute/", {"customer_attribute": " team.name "}, follow=True)
+    page = client.post(
+        f"{push_client.page}customer-attribute/", {"customer_attribute": " team.name "}, follow=True
+    )
     assert "Customer attribute saved." in text_of(page)
     of_point = attributes(customer__id="c-1", region="eu")
 
     assert problem(push_client, delta(point(attributes=of_point)), team__name="Search") == ""
-    assert "1 data point: an attribute must name the customer: team.name" in problem(push_client, delta(point(8)))
+    assert "1 data point: an attribute must name the customer: team.name" in problem(
+        push_client, delta(point(8))
+    )
 
     [row] = inbox()
     assert (row.customer_id, row.dimensions) == ("Search", {"customer.id": "c-1", "region": "eu"})
@@ -218,7 +226,9 @@ def test_the_longest_attribute_is_named_in_the_reason(push_client: PushClient, c
 
 
 def test_an_attribute_that_is_too_long_is_refused_in_its_form(push_client: PushClient, cast: Cast) -> None:
-    answer = signed_in(cast.member).post(f"{push_client.page}customer-attribute/", {"customer_attribute": "x" * 256})
+    answer = signed_in(cast.member).post(
+        f"{push_client.page}customer-attribute/", {"customer_attribute": "x" * 256}
+    )
 
     assert "255" in text_of(answer, status=422)
 
@@ -248,7 +258,9 @@ def test_an_entirely_refused_request_gets_a_status_in_its_format(
     assert inbox() == []
 
 
-def test_storage_that_is_away_is_a_status_to_try_again(push_client: PushClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storage_that_is_away_is_a_status_to_try_again(
+    push_client: PushClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(**_: Any) -> None:
         raise OperationalError
 

@@ -38,7 +38,9 @@ PUSHES = 3
 
 def assert_pushes_succeed(push_client: PushClient) -> None:
     for number in range(PUSHES):
-        answer = push_client.push(event(quantity=2**number), event(customer_id=f"c-{number}", dimensions={"k": "v"}))
+        answer = push_client.push(
+            event(quantity=2**number), event(customer_id=f"c-{number}", dimensions={"k": "v"})
+        )
         assert (answer.status_code, answer.json()["accepted"]) == (200, 2)
 
 
@@ -110,7 +112,9 @@ def fail_flush_and_recover(
     assert_healthy(cast.account, client)
 
 
-def test_a_full_disk(cast: Cast, push_client: PushClient, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk(
+    cast: Cast, push_client: PushClient, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The limit is this process's, so it holds while the file is written and no longer."""
     write = segments._write
 

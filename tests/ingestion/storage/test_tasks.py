@@ -19,7 +19,7 @@ from ingestion import tasks
 from ingestion.models import UsageRetention
 from ingestion.services import retention
 from tests.cast import Cast
-from tests.finops.lake.events import NOON, Event, quantity_by, push
+from tests.finops.lake.events import NOON, Event, push, quantity_by
 from tests.finops.lake.usage.test_flush import live
 
 pytestmark = pytest.mark.django_db

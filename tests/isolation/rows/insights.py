@@ -9,8 +9,8 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.models import CostSource
 from finops.insights.models import SavingsDismissal
-from tests.isolation.rows.costs import cost_source
 from tests.factories.anomalies import add_anomaly
+from tests.isolation.rows.costs import cost_source
 
 
 def anomaly(account: Account) -> str:

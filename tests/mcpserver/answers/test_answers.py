@@ -9,10 +9,10 @@ from decimal import Decimal
 from accounts.models import Account
 from finops.costs.models import CostSource
 from finops.lib import clock
-from tests.mcpserver.answers.questions import WEEK
-from tests.mcpserver.mcp_client import McpClient
 from tests.factories.anomalies import add_anomaly
 from tests.factories.costs import Line, add_source, cost
+from tests.mcpserver.answers.questions import WEEK
+from tests.mcpserver.mcp_client import McpClient
 
 
 def days(count: int) -> list[date]:

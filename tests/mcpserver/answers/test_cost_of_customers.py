@@ -12,9 +12,9 @@ from finops.allocation.models import SharedCostSplit
 from finops.lib import clock
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.models import Customer
+from tests.factories.costs import add_source, cost
 from tests.mcpserver.answers.questions import WEEK
 from tests.mcpserver.mcp_client import McpClient
-from tests.factories.costs import add_source, cost
 
 
 @pytest.fixture

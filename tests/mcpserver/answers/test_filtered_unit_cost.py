@@ -13,10 +13,10 @@ from finops.unitcosts.models import CustomerAlias, CustomerKey
 from finops.unitcosts.services.customer_mappings import map_usage_dimension
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
-from tests.mcpserver.answers.questions import WEEK
-from tests.mcpserver.mcp_client import McpClient
 from tests.factories.costs import add_source, cost
 from tests.factories.usage import add_usage, event
+from tests.mcpserver.answers.questions import WEEK
+from tests.mcpserver.mcp_client import McpClient
 
 
 @pytest.fixture
@@ -63,7 +63,9 @@ def regions(acme: Account) -> Account:
 
 def unit_cost(mcp_client: McpClient, *filters: tuple[str, str], **more: Any) -> dict[str, Any]:
     filter_list = [{"dimension": name, "values": [value]} for name, value in filters]
-    return mcp_client.ask("queryUnitCost", **{"usage_metric": "requests", **WEEK, "filters": filter_list, **more})
+    return mcp_client.ask(
+        "queryUnitCost", **{"usage_metric": "requests", **WEEK, "filters": filter_list, **more}
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,9 @@ def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(writer: McpClie
 
 
 @pytest.mark.usefixtures("regions")
-def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast: Cast, writer: McpClient) -> None:
+def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(
+    cast: Cast, writer: McpClient
+) -> None:
     eu = [{"dimension": "region", "values": ["eu"]}]
     answer = unit_cost(writer, usage_filters=eu)
     nobody = unit_cost(writer, usage_filters=[{"dimension": "customer", "values": ["Globex Corporation"]}])

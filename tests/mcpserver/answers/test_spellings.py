@@ -14,9 +14,9 @@ from finops.allocation.services.cost_tags import create_cost_tag
 from finops.allocation.services.teams import create_team, own_value, set_team_key
 from finops.lib import clock
 from tests.cast import Cast
+from tests.factories.costs import Line, add_source, cost
 from tests.mcpserver.answers.questions import WEEK
 from tests.mcpserver.mcp_client import McpClient
-from tests.factories.costs import Line, add_source, cost
 
 
 def a_day_of_environments() -> list[Line]:

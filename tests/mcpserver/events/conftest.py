@@ -9,8 +9,8 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from tests.cast import Cast
-from tests.mcpserver.events.callback import Callback, callback_server
 from tests.factories.days import NOON
+from tests.mcpserver.events.callback import Callback, callback_server
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ from finops.alerts.models import AlertDelivery, EventSubscription
 from finops.lib import clock
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient, mint
+from tests.factories.budgets import create_budget
+from tests.factories.costs import add_source, cost
+from tests.factories.days import NOON
 from tests.mcpserver.events.callback import (
     EXTENSION,
     OTHER_SECRET,
@@ -25,9 +27,7 @@ from tests.mcpserver.events.callback import (
     subscribe,
     subscription,
 )
-from tests.factories.budgets import create_budget
-from tests.factories.costs import add_source, cost
-from tests.factories.days import NOON
+from tests.mcpserver.mcp_client import McpClient, mint
 
 YESTERDAY = date(2026, 3, 19)
 NAMES = [
@@ -141,7 +141,9 @@ def test_an_invalid_value_is_refused(
     assert not EventSubscription.objects.exists()
 
 
-def test_subscribing_again_renews_the_one_subscription(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
+def test_subscribing_again_renews_the_one_subscription(
+    acme: Account, mcp_client: McpClient, callback: Callback
+) -> None:
     first = subscribe(mcp_client, "budget.threshold_reached", callback, thresholds=[80, 100])
 
     with clock.frozen(NOON + timedelta(hours=5)):
@@ -204,7 +206,9 @@ def test_a_stranger_neither_ends_nor_sees_it(
     assert McpClient(None).http(b"{}").status_code == 401
 
 
-def test_a_subscription_ends_when_its_client_unsubscribes(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
+def test_a_subscription_ends_when_its_client_unsubscribes(
+    acme: Account, mcp_client: McpClient, callback: Callback
+) -> None:
     reach_budget(acme)
     subscribe(mcp_client, "budget.threshold_reached", callback)
     evaluate_baseline(acme)
@@ -287,7 +291,9 @@ def test_410_ends_it_unless_its_client_follows_the_extension(
     assert (EventSubscription.objects.get().ended_at is None) is lives
 
 
-def test_a_callback_that_is_down_is_tried_four_times(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
+def test_a_callback_that_is_down_is_tried_four_times(
+    acme: Account, mcp_client: McpClient, callback: Callback
+) -> None:
     reach_budget(acme)
     subscribe(mcp_client, "budget.threshold_reached", callback)
     evaluate_baseline(acme)

@@ -23,15 +23,15 @@ from finops.insights.anomalies.services import detect_if_due
 from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.cast import ACTOR, Cast, signed_in
-from tests.finops.insights.anomalies.bills import LAST, bill, with_extra
-from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.events.callback import Callback, send_all, subscribe, subscription
-from tests.pages import get_page
 from tests.factories.bill_text import bill as bill_text
 from tests.factories.bill_text import month_of
 from tests.factories.budgets import create_budget, daily_cost
 from tests.factories.costs import add_source, store_lines
 from tests.factories.days import NOON
+from tests.finops.insights.anomalies.bills import LAST, bill, with_extra
+from tests.mcpserver.events.callback import Callback, send_all, subscribe, subscription
+from tests.mcpserver.mcp_client import McpClient
+from tests.pages import get_page
 
 JANUARY, MARCH, YESTERDAY = date(2026, 1, 1), date(2026, 3, 1), date(2026, 3, 19)
 SPIKE = LAST - timedelta(days=1)
@@ -126,7 +126,9 @@ def test_a_small_anomaly_is_no_event_for_who_wants_large_ones(
     assert sent_events(acme, callback) == []
 
 
-def test_an_import_that_finished(acme: Account, mcp_client: McpClient, callback: Callback, tmp_path: Path) -> None:
+def test_an_import_that_finished(
+    acme: Account, mcp_client: McpClient, callback: Callback, tmp_path: Path
+) -> None:
     source = create_cost_source(account=acme, name="Bills", actor=ACTOR)
     path = tmp_path / "february.csv"
     path.write_text(bill_text(month_of("2026-02", "15")))
@@ -145,7 +147,9 @@ def test_an_import_that_finished(acme: Account, mcp_client: McpClient, callback:
     assert sent_events(acme, callback) == []
 
 
-def test_a_source_that_is_late_and_one_that_recovers(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
+def test_a_source_that_is_late_and_one_that_recovers(
+    acme: Account, mcp_client: McpClient, callback: Callback
+) -> None:
     subscribe(mcp_client, "connection.problem", callback)
     assert sent_events(acme, callback) == []
     source = add_source(acme, daily_cost(JANUARY, YESTERDAY, 10), name="Linked")
@@ -163,7 +167,9 @@ def test_a_source_that_is_late_and_one_that_recovers(acme: Account, mcp_client: 
     assert end["data"]["figures"]["state"] == "resolved"
 
 
-def test_a_pulled_event_source_that_fails_and_recovers(acme: Account, mcp_client: McpClient, callback: Callback) -> None:
+def test_a_pulled_event_source_that_fails_and_recovers(
+    acme: Account, mcp_client: McpClient, callback: Callback
+) -> None:
     subscribe(mcp_client, "connection.problem", callback)
     assert sent_events(acme, callback) == []
     source = EventSource.objects.create(account=acme, name="GitHub", kind="pull")

@@ -15,11 +15,11 @@ from finops.costs.models import CostSource
 from finops.demo.loader import load
 from finops.lib import clock
 from tests.cast import ACTOR, Cast, make_cast
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.budgets import create_budget, source_scope, team_scope
 from tests.factories.costs import add_source, cost
 from tests.factories.days import NOON, days
 from tests.factories.module_scope import module_account
+from tests.mcpserver.mcp_client import McpClient, mint
 
 DEMO_NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 DEMO_MONTHS = 2

@@ -43,7 +43,9 @@ def words_in(text: str) -> set[str]:
     return set(_WORD.findall(_CALL.sub("", text)))
 
 
-def completion(mcp_client: McpClient, prompt: str, argument: str, typed: str = "", **arguments: str) -> dict[str, Any]:
+def completion(
+    mcp_client: McpClient, prompt: str, argument: str, typed: str = "", **arguments: str
+) -> dict[str, Any]:
     params = {
         "ref": {"type": "ref/prompt", "name": prompt},
         "argument": {"name": argument, "value": typed},

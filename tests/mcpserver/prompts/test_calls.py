@@ -48,7 +48,9 @@ def run_calls(mcp_client: McpClient, text: str) -> list[dict[str, Any]]:
 
 @requirement("prompts:calls")
 @each_prompt
-def test_the_calls_of_a_prompt_work_in_their_order_without_any_argument(reader: McpClient, prompt: Prompt) -> None:
+def test_the_calls_of_a_prompt_work_in_their_order_without_any_argument(
+    reader: McpClient, prompt: Prompt
+) -> None:
     answers = run_calls(reader, text_of(reader, prompt.name))
 
     assert all(answer["console_url"] for answer in answers)
@@ -177,7 +179,9 @@ def test_a_read_write_credential_is_offered_what_would_help_and_only_after_askin
 
 
 @each_prompt
-def test_the_text_of_a_prompt_says_how_to_use_figures_and_what_to_answer(reader: McpClient, prompt: Prompt) -> None:
+def test_the_text_of_a_prompt_says_how_to_use_figures_and_what_to_answer(
+    reader: McpClient, prompt: Prompt
+) -> None:
     text = text_of(reader, prompt.name)
 
     for phrase in (

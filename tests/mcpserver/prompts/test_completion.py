@@ -9,10 +9,10 @@ from finops.allocation.models import Team
 from mcpserver.prompt_builder import arguments as known_arguments
 from tests.cast import Cast
 from tests.conformance.requirements import requirement
+from tests.factories.costs import add_source, cost
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.prompts.conftest import FIRST
 from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, completion, refusal, text_of, values
-from tests.factories.costs import add_source, cost
 
 
 @requirement("completion:complete")

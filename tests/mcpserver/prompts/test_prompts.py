@@ -134,7 +134,9 @@ def test_a_budget_is_evaluated_in_its_own_period_and_scope(mcp_client: McpClient
 
 @requirement("prompts:get")
 def test_amounts_become_numbers_and_empty_arguments_are_left_out(mcp_client: McpClient) -> None:
-    text = text_of(mcp_client, "anomaly_check", minimum_impact=" 99.50 ", currency="eur", month="", source="  ")
+    text = text_of(
+        mcp_client, "anomaly_check", minimum_impact=" 99.50 ", currency="eur", month="", source="  "
+    )
 
     arguments = calls_in(text)[0][1]
     assert (arguments["min_impact"], arguments["currency"]) == (99.5, "EUR")

@@ -8,10 +8,10 @@ import pytest
 
 from finops.receipts import records
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.receipts.receipt_client import ASKED, SEPTEMBER, ask, september
 from tests.factories.bills import Bills
 from tests.factories.days import at
+from tests.mcpserver.mcp_client import McpClient
+from tests.mcpserver.receipts.receipt_client import ASKED, SEPTEMBER, ask, september
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ from datetime import date
 from typing import Any
 
 from finops.receipts import records
-from tests.mcpserver.mcp_client import McpClient
 from tests.factories.bills import Line, line
+from tests.mcpserver.mcp_client import McpClient
 
 ASKED, VERIFIED = date(2026, 10, 3), date(2026, 10, 20)
 SEPTEMBER = {"start_date": "2026-09-01", "end_date": "2026-09-30", "group_by": ["service"]}

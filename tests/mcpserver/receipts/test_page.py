@@ -13,11 +13,11 @@ from accounts.scoping import account_scope
 from finops.receipts.models import AnswerReceipt, AnswerState, ReceiptRetention
 from finops.receipts.services import set_receipt_retention, sweep
 from tests.cast import Cast, signed_in
+from tests.factories.bills import Bills, line
+from tests.factories.days import at
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.receipts.receipt_client import ask
 from tests.pages import get_page, text_of
-from tests.factories.bills import Bills, line
-from tests.factories.days import at
 
 PAGE = "/a/acme/verify-answer/"
 ASKED = date(2026, 10, 3)
@@ -93,9 +93,7 @@ def test_a_member_sets_nothing(cast: Cast) -> None:
     assert response.status_code == 403
 
 
-def test_the_disk_that_replaced_bills_take_is_next_to_the_setting(
-    cast: Cast, answer: dict[str, Any]
-) -> None:
+def test_the_disk_that_replaced_bills_take_is_next_to_the_setting(cast: Cast, answer: dict[str, Any]) -> None:
     assert "Replaced bills now stored: 1 file, " in get_page(signed_in(cast.viewer), PAGE)
 
 

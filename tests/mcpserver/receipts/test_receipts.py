@@ -13,10 +13,10 @@ from finops.cost_access.services import change_limit, create_limit, limit_key
 from finops.costs.spend_query import CostFilter
 from finops.receipts.models import AnswerReceipt, AnswerState
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.receipts.receipt_client import ASKED, SEPTEMBER, VERIFIED, ask, september, verify
 from tests.factories.bills import Bills
 from tests.factories.days import at
+from tests.mcpserver.mcp_client import McpClient
+from tests.mcpserver.receipts.receipt_client import ASKED, SEPTEMBER, VERIFIED, ask, september, verify
 
 
 def test_equal_answers_of_a_day_have_one_receipt(
@@ -144,7 +144,9 @@ def test_arguments_with_a_secret_are_not_stored_and_have_no_receipt(
         assert not AnswerReceipt.objects.exists()
 
 
-def test_bills_are_stored_once_for_all_receipts_that_name_them(cast: Cast, bills: Bills, mcp_client: McpClient) -> None:
+def test_bills_are_stored_once_for_all_receipts_that_name_them(
+    cast: Cast, bills: Bills, mcp_client: McpClient
+) -> None:
     with at(ASKED):
         for group in ("service", "region", "provider"):
             ask(mcp_client, **{**SEPTEMBER, "group_by": [group]})

@@ -11,11 +11,11 @@ import pytest
 from accounts.scoping import account_scope
 from finops.allocation.services.splits import SplitDraft, create_split
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.receipts.receipt_client import ask, verify
 from tests.factories.bills import Bills, line
 from tests.factories.days import at
 from tests.factories.usage import add_usage, event
+from tests.mcpserver.mcp_client import McpClient
+from tests.mcpserver.receipts.receipt_client import ask, verify
 
 ASKED, VERIFIED = date(2026, 10, 3), date(2026, 10, 20)
 SEPTEMBER = {"start_date": "2026-09-01", "end_date": "2026-09-30"}

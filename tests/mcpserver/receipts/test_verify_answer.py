@@ -20,14 +20,16 @@ from finops.lib import clock
 from finops.receipts.services import set_receipt_retention
 from tests.cast import Cast
 from tests.examples import examples
-from tests.mcpserver.mcp_client import McpClient
-from tests.mcpserver.receipts.receipt_client import ASKED, SEPTEMBER, VERIFIED, ask, september, verify
 from tests.factories.bills import Bills, Line, line
 from tests.factories.costs import add_source, cost, store_lines
 from tests.factories.days import at
+from tests.mcpserver.mcp_client import McpClient
+from tests.mcpserver.receipts.receipt_client import ASKED, SEPTEMBER, VERIFIED, ask, september, verify
 
 
-def test_an_answer_of_unchanged_bills_has_the_same_figures(mcp_client: McpClient, first_answer: dict[str, Any]) -> None:
+def test_an_answer_of_unchanged_bills_has_the_same_figures(
+    mcp_client: McpClient, first_answer: dict[str, Any]
+) -> None:
     with at(VERIFIED):
         verified = verify(mcp_client, first_answer)
 

@@ -23,10 +23,10 @@ from mcpserver import answer_links
 from mcpserver.resources import answer_files
 from tests.cast import ACTOR, Cast, signed_in
 from tests.conformance import schemas
-from tests.finops.activity.call_helpers import stored_calls
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.costs import add_source, cost
 from tests.factories.unit_costs import MARCH, add_data, cost_line, usage_event
+from tests.finops.activity.call_helpers import stored_calls
+from tests.mcpserver.mcp_client import McpClient, mint
 
 EXACT = Decimal("0.123456789012345678")
 BY_SERVICE = {**{name: str(day) for name, day in MARCH.items()}, "group_by": ["service"]}
@@ -75,7 +75,9 @@ def amounts(text: str) -> dict[str, Decimal]:
 
 
 @pytest.mark.parametrize("revision", [each for each in schemas.REVISIONS if each != "2025-03-26"])
-def test_an_answer_without_all_rows_links_to_every_row(mcp_client: McpClient, acme: Account, revision: str) -> None:
+def test_an_answer_without_all_rows_links_to_every_row(
+    mcp_client: McpClient, acme: Account, revision: str
+) -> None:
     params = {"name": "querySpend", "arguments": {**BY_SERVICE, "top": 2}}
 
     item = link(mcp_client.result("tools/call", params, revision=revision))
@@ -98,7 +100,9 @@ def test_the_oldest_revision_has_no_links(mcp_client: McpClient, acme: Account) 
 
 
 @pytest.mark.parametrize("arguments", [BY_SERVICE, {**BY_SERVICE, "group_by": []}])
-def test_an_answer_with_all_rows_has_no_link(mcp_client: McpClient, acme: Account, arguments: dict[str, Any]) -> None:
+def test_an_answer_with_all_rows_has_no_link(
+    mcp_client: McpClient, acme: Account, arguments: dict[str, Any]
+) -> None:
     assert len(mcp_client.call("querySpend", **arguments)["content"]) == 1
 
 
@@ -157,7 +161,9 @@ def test_the_figures_are_those_of_the_bills_when_it_is_read(mcp_client: McpClien
 
 
 @pytest.mark.parametrize("revision", schemas.REVISIONS)
-def test_another_credential_finds_nothing(mcp_client: McpClient, acme: Account, cast: Cast, revision: str) -> None:
+def test_another_credential_finds_nothing(
+    mcp_client: McpClient, acme: Account, cast: Cast, revision: str
+) -> None:
     uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
     _key, plaintext = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="stranger")
 
@@ -176,10 +182,14 @@ def test_a_changed_link_is_not_found(mcp_client: McpClient, acme: Account) -> No
         answer_links.PREFIX,
         f"{uri}?a=1",
     ):
-        assert mcp_client.error("resources/read", {"uri": changed})["message"].startswith("Resource not found.")
+        assert mcp_client.error("resources/read", {"uri": changed})["message"].startswith(
+            "Resource not found."
+        )
 
 
-def test_a_link_ends_after_a_day(mcp_client: McpClient, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_ends_after_a_day(
+    mcp_client: McpClient, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
     uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
     monkeypatch.setattr(answer_links, "SECONDS", -1)
 

@@ -16,10 +16,10 @@ from finops.configuration.services import apply_configuration, plan_configuratio
 from tests.cast import ACTOR, Cast
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
-from tests.finops.activity.call_helpers import stored_calls
-from tests.mcpserver.mcp_client import McpClient
 from tests.factories.budgets import create_budget
 from tests.factories.dashboards import create_board
+from tests.finops.activity.call_helpers import stored_calls
+from tests.mcpserver.mcp_client import McpClient
 
 COST_TAG = """
 version: 1
@@ -46,7 +46,9 @@ def test_every_listed_resource_is_read_as_text_of_its_type(mcp_client: McpClient
 
     assert {"finops://glossary", "finops://data-health"} < {each["uri"] for each in listing}
     for resource in listing:
-        (content,) = mcp_client.result("resources/read", {"uri": resource["uri"]}, revision=revision)["contents"]
+        (content,) = mcp_client.result("resources/read", {"uri": resource["uri"]}, revision=revision)[
+            "contents"
+        ]
         assert content["mimeType"] == resource["mimeType"]
         assert len(content["text"].encode()) == resource.get("size", len(content["text"].encode()))
         assert ("title" in resource) == (revision != "2025-03-26")
@@ -138,7 +140,8 @@ def test_a_name_that_is_misspelt_gets_the_nearest(mcp_client: McpClient, acme: A
     create_budget(acme, "Frontend")
 
     assert (
-        "Nearest: Frontend." in mcp_client.error("resources/read", {"uri": "finops://budgets/frontent"})["message"]
+        "Nearest: Frontend."
+        in mcp_client.error("resources/read", {"uri": "finops://budgets/frontent"})["message"]
     )
 
 
@@ -155,7 +158,9 @@ def test_a_stranger_reads_nothing_of_another_account(cast: Cast, acme: Account) 
     assert "Acme" not in read(stranger, "finops://glossary")
 
 
-def test_each_read_is_in_the_activity_log_under_the_name_of_its_resource(mcp_client: McpClient, acme: Account) -> None:
+def test_each_read_is_in_the_activity_log_under_the_name_of_its_resource(
+    mcp_client: McpClient, acme: Account
+) -> None:
     read(mcp_client, "finops://glossary")
     mcp_client.error("resources/read", {"uri": "finops://budgets/Nope"})
 

@@ -109,7 +109,8 @@ def test_the_extension_is_offered_in_its_era_only(cast: Cast) -> None:
 
     assert discovered["extensions"]["io.modelcontextprotocol/skills"] == {}
     assert (
-        "extensions" not in mcp_client.result("initialize", handshake, revision=schemas.LEGACY[0])["capabilities"]
+        "extensions"
+        not in mcp_client.result("initialize", handshake, revision=schemas.LEGACY[0])["capabilities"]
     )
     assert mcp_client.error("skills/list", revision=schemas.LEGACY[0])["code"] == -32601
 

@@ -68,7 +68,10 @@ def test_whatever_is_sent_the_answer_or_problem_is_that_of_the_mcp_tool(
     names = st.sampled_from([*tool.input_schema["properties"], "nonsense"])
     arguments = {**example, **data.draw(st.dictionaries(names, VALUES, max_size=2))}
 
-    over_mcp, response = McpClient(key).call(tool.name, **arguments), RestClient(key).call(tool.name, arguments)
+    over_mcp, response = (
+        McpClient(key).call(tool.name, **arguments),
+        RestClient(key).call(tool.name, arguments),
+    )
 
     assert (response.status_code != 200) == over_mcp["isError"]
     answer = json.loads(response.content)

@@ -20,10 +20,10 @@ from finops.configuration.kinds import KINDS
 from mcpserver.rest.openapi import document
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, signed_in
+from tests.factories.budgets import create_budget
 from tests.finops.activity.call_helpers import stored_calls
 from tests.isolation.discovery import fingerprint
 from tests.mcpserver.rest.rest_client import RestClient, problem_of
-from tests.factories.budgets import create_budget
 
 PATH = "/api/v1/configuration"
 FILE = b"version: 1\nbudgets:\n  - {name: Core, amount: 1500.50, currency: USD}\n"

@@ -86,7 +86,9 @@ def test_keys_are_of_an_account_and_apart_from_those_of_pushes(cast: Cast, write
     with transaction.atomic():
         assert idempotency.claim(account_id=cast.account.pk, retry=Retry.of(KEY, b"push")) is None
 
-    answers = [json.loads(send(rest_client).content)["account"]["slug"] for rest_client in (writer, RestClient(text))]
+    answers = [
+        json.loads(send(rest_client).content)["account"]["slug"] for rest_client in (writer, RestClient(text))
+    ]
 
     assert answers == [cast.account.slug, cast.other_account.slug]
 

@@ -10,11 +10,11 @@ from accounts.scoping import account_scope
 from finops.alerts import services
 from finops.alerts.models import AlertChannel
 from tests.cast import ACTOR, Cast, signed_in
+from tests.factories.alerts import create_channel, subscribe, subscribe_to_anomalies, subscribe_to_budget
+from tests.factories.budgets import create_budget
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.tools.alerts import delivery, message_dict
 from tests.mcpserver.tools.amounts import bare_amounts_of_answer
-from tests.factories.alerts import create_channel, subscribe, subscribe_to_anomalies, subscribe_to_budget
-from tests.factories.budgets import create_budget
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from mcpserver.registry import Tool, ToolAccess, registry
 from tests.cast import Cast
+from tests.factories.usage import event, push_events
 from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.tools.amounts import bare_amounts_of_answer
-from tests.factories.usage import event, push_events
 
 TOOLS = list(registry)
 

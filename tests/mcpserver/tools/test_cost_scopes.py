@@ -17,10 +17,10 @@ from finops.costs.models import CostSource
 from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.cast import ACTOR, Cast, signed_in
-from tests.finops.insights.savings.bills import NOON, daily
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.anomalies import add_anomaly
 from tests.factories.costs import Line, add_source
+from tests.finops.insights.savings.bills import NOON, daily
+from tests.mcpserver.mcp_client import McpClient, mint
 
 
 @pytest.fixture
@@ -88,7 +88,9 @@ def test_savings_are_of_the_lines_of_a_scope(
 
 
 @pytest.mark.parametrize("tool", ["listSavingsRecommendations", "listAnomalies"])
-def test_a_scope_with_an_unknown_value_is_refused_with_the_nearest(mcp_client: McpClient, acme: Account, tool: str) -> None:
+def test_a_scope_with_an_unknown_value_is_refused_with_the_nearest(
+    mcp_client: McpClient, acme: Account, tool: str
+) -> None:
     bills(acme)
 
     for scope, nearest in (

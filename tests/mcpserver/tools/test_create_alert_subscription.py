@@ -20,11 +20,11 @@ from finops.insights.anomalies.services import change_anomaly_settings
 from mcpserver.registry import registry
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, make_cast, signed_in
+from tests.factories.alerts import create_channel
+from tests.factories.budgets import create_budget
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.tools.row_numbers import replace_row_number
 from tests.waiting import threads, wait_until, waiting
-from tests.factories.alerts import create_channel
-from tests.factories.budgets import create_budget
 
 TOOL = "create_alert_subscription"
 DIGEST: dict[str, Any] = {"channel": "Ops", "trigger": "digest", "frequency": "weekly"}

@@ -21,11 +21,11 @@ from finops.lib import clock
 from mcpserver.registry import registry
 from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast, make_cast, signed_in
+from tests.factories.budgets import create_budget, daily_cost
+from tests.factories.costs import add_source
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.mcpserver.tools.row_numbers import replace_row_number
 from tests.waiting import threads, wait_until, waiting
-from tests.factories.budgets import create_budget, daily_cost
-from tests.factories.costs import add_source
 
 TOOL = "create_budget"
 LEAST: dict[str, Any] = {"name": "Core", "amount": 100, "currency": "USD"}
@@ -140,7 +140,11 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: McpClient) -> Non
     ids=str,
 )
 def test_an_invalid_budget_is_refused_with_a_correction(
-    cast: Cast, writer: McpClient, caplog: pytest.LogCaptureFixture, change: dict[str, Any], expected_message: str
+    cast: Cast,
+    writer: McpClient,
+    caplog: pytest.LogCaptureFixture,
+    change: dict[str, Any],
+    expected_message: str,
 ) -> None:
     with account_scope(cast.account):
         CostSource.objects.create(name="Bills")

@@ -95,7 +95,9 @@ def test_arguments_are_accepted_leniently(mcp_client: McpClient) -> None:
         ({"top": 51}, "at most 50"),
     ],
 )
-def test_an_error_alone_says_how_to_repair_the_call(mcp_client: McpClient, arguments: dict[str, Any], message: str) -> None:
+def test_an_error_alone_says_how_to_repair_the_call(
+    mcp_client: McpClient, arguments: dict[str, Any], message: str
+) -> None:
     assert message in mcp_client.problem("querySpend", **arguments)
 
 

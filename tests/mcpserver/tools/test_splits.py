@@ -13,8 +13,8 @@ from accounts.scoping import account_scope
 from finops.allocation.models import SharedCostSplit
 from mcpserver.registry import registry
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.costs import add_source, cost
+from tests.mcpserver.mcp_client import McpClient, mint
 
 
 @pytest.fixture
@@ -40,7 +40,9 @@ def account_with_split(cast: Cast) -> Account:
     return cast.account
 
 
-def test_each_split_says_what_it_moved_with_its_currency(mcp_client: McpClient, account_with_split: Account) -> None:
+def test_each_split_says_what_it_moved_with_its_currency(
+    mcp_client: McpClient, account_with_split: Account
+) -> None:
     answer = mcp_client.ask("listSharedCostSplits")
 
     (split,) = answer["splits"]
@@ -55,7 +57,9 @@ def test_each_split_says_what_it_moved_with_its_currency(mcp_client: McpClient, 
     assert answer["console_url"].endswith("/a/acme/shared-costs/")
 
 
-def test_a_question_after_splits_says_which_applied(mcp_client: McpClient, account_with_split: Account) -> None:
+def test_a_question_after_splits_says_which_applied(
+    mcp_client: McpClient, account_with_split: Account
+) -> None:
     answer = mcp_client.ask("querySpend", period="last_30_days", group_by=["service"], splits="after")
 
     assert {row["group"]["service"]: row["amount"] for row in answer["rows"]} == {"S3": 315, "RDS": 105}
@@ -77,7 +81,10 @@ def test_hundreds_of_targets_fit(mcp_client: McpClient, cast: Cast, account_with
                 ],
             )
 
-    assert "with up to 5 targets each. Narrow with search." in mcp_client.ask("listSharedCostSplits")["truncated"]
+    assert (
+        "with up to 5 targets each. Narrow with search."
+        in mcp_client.ask("listSharedCostSplits")["truncated"]
+    )
     assert len(mcp_client.ask("listSharedCostSplits", search="CLUSTER")["splits"]) == 1
 
 

@@ -12,9 +12,9 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from tests.cast import Cast
-from tests.mcpserver.mcp_client import McpClient, mint
 from tests.factories.days import NOON
 from tests.factories.usage import event, push_events
+from tests.mcpserver.mcp_client import McpClient, mint
 
 TODAY = NOON.date()
 
@@ -47,7 +47,9 @@ def compare(mcp_client: McpClient, **arguments: Any) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_a_month_to_date_is_compared_with_the_same_days_over_of_the_month_before(mcp_client: McpClient) -> None:
+def test_a_month_to_date_is_compared_with_the_same_days_over_of_the_month_before(
+    mcp_client: McpClient,
+) -> None:
     answer = compare(mcp_client, period="month_to_date", group_by="customer", compare_to="previous_period")
 
     # 19 days are over: 19 * 24 against 19 * 10 + 6; today's 24 count in the quantity alone.
@@ -94,7 +96,9 @@ def test_without_usage_before_or_days_over_a_change_is_null_with_the_reason(mcp_
 
 
 @pytest.mark.usefixtures("usage_account")
-def test_a_metric_that_begins_within_the_earlier_days_has_no_change_but_the_reason(mcp_client: McpClient) -> None:
+def test_a_metric_that_begins_within_the_earlier_days_has_no_change_but_the_reason(
+    mcp_client: McpClient,
+) -> None:
     answer = compare(mcp_client, start_date="2026-02-15", end_date="2026-03-14", compare_to="previous_period")
 
     assert (answer["change"]["current_quantity"], answer["change"]["ratio"]) == (14 * 10 + 14 * 24, None)
@@ -102,7 +106,9 @@ def test_a_metric_that_begins_within_the_earlier_days_has_no_change_but_the_reas
     assert "The metric's first event, of 2026-02-01, is within the previous period." in answer["summary"]
 
 
-def test_days_without_events_on_one_side_are_said_next_to_the_change(cast: Cast, mcp_client: McpClient) -> None:
+def test_days_without_events_on_one_side_are_said_next_to_the_change(
+    cast: Cast, mcp_client: McpClient
+) -> None:
     jobs = [date(2026, 1, 4), date(2026, 2, 5), date(2026, 2, 6), date(2026, 3, 2)]
     push_events(cast.account, [event(day, "acme", 5) for day in jobs])
 

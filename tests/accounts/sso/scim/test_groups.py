@@ -216,7 +216,9 @@ def queries_of_a_group(scim: Scim, cast: Cast, prefix: str, count: int) -> list[
     path = f"Groups/{count_queries(lambda: scim.create_group('FinOps', *ids, externalId='core'))['id']}"
     with account_scope(cast.account):
         assert TeamMember.objects.filter(membership__role=Role.ADMIN).count() == count
-    count_queries(lambda: scim.patch(path, {"op": "replace", "value": {"displayName": "Other", "externalId": "x"}}))
+    count_queries(
+        lambda: scim.patch(path, {"op": "replace", "value": {"displayName": "Other", "externalId": "x"}})
+    )
     with account_scope(cast.account):
         assert not TeamMember.objects.exists()
     scim.patch(path, {"op": "replace", "value": {"displayName": "FinOps", "externalId": "core"}})

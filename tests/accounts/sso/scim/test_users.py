@@ -253,9 +253,7 @@ def test_an_address_of_another_person_is_a_conflict(cast: Cast, scim: Scim) -> N
     assert User.objects.filter(email="ann@example.com").exists()
 
 
-def test_a_sign_up_without_a_verified_address_is_reset_by_its_owner(
-    cast: Cast, scim: Scim
-) -> None:
+def test_a_sign_up_without_a_verified_address_is_reset_by_its_owner(cast: Cast, scim: Scim) -> None:
     squatter = User.objects.create_user("ann@example.com", "a long enough secret", name="Squatter")
     client = signed_in(squatter)
 

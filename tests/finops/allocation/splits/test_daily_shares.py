@@ -25,7 +25,9 @@ def days(draw: st.DrawFn) -> list[Day]:
 
 def exact(days_with_weights: list[Day], key: str) -> list[Fraction]:
     """What each place would get without any cut."""
-    shares_of_key = [(weights, Fraction(amounts.get(key, 0), sum(weights))) for weights, amounts in days_with_weights]
+    shares_of_key = [
+        (weights, Fraction(amounts.get(key, 0), sum(weights))) for weights, amounts in days_with_weights
+    ]
     return [
         sum((share * weights[place] for weights, share in shares_of_key), Fraction(0))
         for place in range(len(days_with_weights[0][0]))

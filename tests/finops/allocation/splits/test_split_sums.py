@@ -20,9 +20,9 @@ from finops.costs.queries import query_spend
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
 from tests.examples import examples
-from tests.finops.allocation.splits.reference_model import Plain, PlainSplit, Usage
 from tests.factories.costs import Line, add_source, cost, key_of, store_lines
 from tests.factories.usage import add_usage, event
+from tests.finops.allocation.splits.reference_model import Plain, PlainSplit, Usage
 
 START, END = date(2026, 2, 27), date(2026, 3, 2)
 DAYS = [START + timedelta(days=number) for number in range((END - START).days + 1)]
@@ -250,7 +250,9 @@ class _Model:
         return sums
 
     def totals(self) -> dict[str, Fraction]:
-        return self.plain.after(self.dimensions, self._matches_filters, lambda line, _values: line["currency"])
+        return self.plain.after(
+            self.dimensions, self._matches_filters, lambda line, _values: line["currency"]
+        )
 
     def groups(self, currency: str) -> dict[tuple[str, ...], Fraction]:
         sums = self.plain.after(

@@ -14,9 +14,9 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.models import SharedCostSplit
 from tests.cast import Cast, signed_in
-from tests.pages import csv_rows, get_page, text_of
 from tests.factories.costs import add_source, cost
 from tests.factories.usage import add_usage, event
+from tests.pages import csv_rows, get_page, text_of
 
 PAGE = "/a/acme/shared-costs/"
 FORM = {

@@ -26,11 +26,11 @@ from finops.insights.actor_coverage import ActorCoverage, actor_coverage
 from finops.insights.cost_scope import CostReader
 from finops.lib import clock
 from tests.cast import Cast, signed_in
+from tests.factories.costs import add_source, cost
+from tests.factories.days import NOON
 from tests.finops.connections.change_events.code_hosts import march_time, titles
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.factories.costs import add_source, cost
-from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

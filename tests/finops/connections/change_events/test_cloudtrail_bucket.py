@@ -27,6 +27,7 @@ from finops.connections.transports.s3 import S3Bucket
 from finops.connections.vendor_apis import cloudtrail_bucket
 from finops.lib import clock
 from tests.cast import Cast
+from tests.factories.days import NOON
 from tests.finops.connections.change_events.code_hosts import march_time, metered_count, titles
 from tests.finops.connections.change_events.trail_bucket import (
     ACCOUNT,
@@ -41,7 +42,6 @@ from tests.finops.connections.change_events.trail_bucket import (
 from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.connections.usage.killed_worker import run_killed_worker
-from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -85,7 +85,13 @@ def test_writes_become_the_events_that_the_event_history_gives(cast: Cast, trail
         run_instances(1, march_time("10T09:00"), "i-0001", "i-0002"),
         record(2, march_time("10T09:01"), "StopInstances", requestParameters=stop, responseElements=stop),
         record(3, march_time("10T09:02"), "DescribeInstances", readOnly=True, requestParameters=stop),
-        record(4, march_time("10T09:03"), "StopInstances", requestParameters=stop, errorCode="UnauthorizedOperation"),
+        record(
+            4,
+            march_time("10T09:03"),
+            "StopInstances",
+            requestParameters=stop,
+            errorCode="UnauthorizedOperation",
+        ),
         record(5, march_time("10T09:04"), "CreateTags", requestParameters=stop),
         record(
             6,
@@ -191,9 +197,15 @@ def test_an_event_of_the_last_minutes_of_a_month_is_of_that_month(cast: Cast, tr
 
 def test_an_organization_trail_has_the_events_of_its_accounts(cast: Cast, trail: TrailOfTests) -> None:
     organization = {"parent": "o-exampleorg1/"}
-    trail.deliver(march_time("10T09:10"), "a", run_instances(1, march_time("10T09:00"), "i-1"), **organization)
-    record_of_other = run_instances(2, march_time("10T10:00"), "i-2", recipientAccountId=OTHER, awsRegion="us-east-1")
-    trail.deliver(march_time("10T10:10"), "b", record_of_other, account=OTHER, region="us-east-1", **organization)
+    trail.deliver(
+        march_time("10T09:10"), "a", run_instances(1, march_time("10T09:00"), "i-1"), **organization
+    )
+    record_of_other = run_instances(
+        2, march_time("10T10:00"), "i-2", recipientAccountId=OTHER, awsRegion="us-east-1"
+    )
+    trail.deliver(
+        march_time("10T10:10"), "b", record_of_other, account=OTHER, region="us-east-1", **organization
+    )
     third = run_instances(3, march_time("10T11:00"), "i-3", recipientAccountId="777788889999")
     trail.deliver(march_time("10T11:10"), "c", third, account="777788889999", **organization)
     trail.s3.put(f"AWSLogs/o-exampleorg1/{ACCOUNT}/CloudTrail-Digest/eu-west-1/2026/03/10/x.json.gz")
@@ -211,7 +223,9 @@ def test_an_organization_trail_has_the_events_of_its_accounts(cast: Cast, trail:
 def test_regions_are_chosen_and_the_prefix_of_the_trail_is_kept(cast: Cast, trail: TrailOfTests) -> None:
     for number, region in enumerate(("eu-west-1", "us-east-1")):
         key = key_of(march_time("10T09:10"), "a", region=region)
-        trail.s3.put(f"trails/{key}", log_file([run_instances(number, march_time("10T09:00"), f"i-{number}")]))
+        trail.s3.put(
+            f"trails/{key}", log_file([run_instances(number, march_time("10T09:00"), f"i-{number}")])
+        )
 
     sync(cast, connect(cast, trail.s3, prefix="trails", regions="us-east-1"))
 

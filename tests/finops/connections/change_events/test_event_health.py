@@ -18,11 +18,11 @@ from finops.insights.connection_health import ConnectionHealth
 from finops.insights.data_health import HealthAnswer, data_health
 from finops.lib import clock
 from tests.cast import ACTOR, Cast
-from tests.finops.change_events.event_client import event, create_event_client
+from tests.factories.days import NOON
+from tests.finops.change_events.event_client import create_event_client, event
 from tests.finops.connections.change_events.test_folder_events import connect, sync, write
 from tests.finops.connections.change_events.test_folder_events import event as line
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -124,7 +124,9 @@ def test_a_source_that_pushes_says_what_it_needs(cast: Cast, folder: Path) -> No
     )
     assert failing.what_to_do == "Read the reasons in the answers to your pushes."
 
-    event_client.push(event(occurred_at="2026-03-20T09:00:00Z"), event(title="", occurred_at="2026-03-20T09:00:00Z"))
+    event_client.push(
+        event(occurred_at="2026-03-20T09:00:00Z"), event(title="", occurred_at="2026-03-20T09:00:00Z")
+    )
     well = health(cast)
     assert (well.status, well.overdue, well.expected_reason) == (
         "healthy",

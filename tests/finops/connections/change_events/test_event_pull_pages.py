@@ -11,16 +11,16 @@ from accounts.scoping import account_scope
 from finops.connections.models import CostConnection, CostSync
 from finops.lib import clock
 from tests.cast import Cast
+from tests.factories.days import NOON
 from tests.finops.connections.change_events.code_hosts import (
     GITHUB_TOKEN,
     REPOSITORY,
     GitHubHost,
-    march_time,
     connect,
+    march_time,
 )
 from tests.finops.connections.replay_server import ReplayServer
 from tests.finops.connections.syncs.sync_steps import sync_now
-from tests.factories.days import NOON
 
 
 @pytest.fixture

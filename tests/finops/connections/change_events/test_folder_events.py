@@ -19,9 +19,9 @@ from finops.connections.connectors.folder_events import EventFolderConfig
 from finops.connections.models import CostConnection
 from finops.lib import clock
 from tests.cast import Cast
+from tests.factories.days import NOON
 from tests.finops.connections.change_events.code_hosts import metered_count, titles
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

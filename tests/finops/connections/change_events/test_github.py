@@ -22,19 +22,19 @@ from finops.connections.models import ConnectionPageCache, CostConnection, CostS
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
+from tests.factories.days import NOON
 from tests.finops.connections.change_events.code_hosts import (
     GITHUB_TOKEN,
     REPOSITORY,
     SCOPE,
     GitHubHost,
-    march_time,
     connect,
+    march_time,
     metered_count,
     titles,
 )
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,7 +49,9 @@ def github(replay: ReplayServer, settings: Settings) -> Iterator[GitHubHost]:
         host.add_release(2, march_time("12T09:30"))
         host.add_release(3, march_time("13T09:30"), draft=True)
         host.add_deployment(40, march_time("12T10:00"), "in_progress", "success", "inactive")
-        host.add_deployment(41, march_time("14T10:00"), "in_progress", ref="a84d88e7554fc1fa21bcbc4efae3c782a70d2b9d")
+        host.add_deployment(
+            41, march_time("14T10:00"), "in_progress", ref="a84d88e7554fc1fa21bcbc4efae3c782a70d2b9d"
+        )
         host.add_pull(6, march_time("11T10:00"))
         host.add_pull(7, None)
         yield host
@@ -157,7 +159,9 @@ def test_many_pages_are_read_and_older_months_are_those_of_their_events(
 ) -> None:
     github.pulls = []
     for number in range(250):
-        github.add_pull(1_000 + number, march_time("01T00:00") - timedelta(days=100) + timedelta(hours=12 * number))
+        github.add_pull(
+            1_000 + number, march_time("01T00:00") - timedelta(days=100) + timedelta(hours=12 * number)
+        )
     sync(cast, connect(cast, deployments=False, releases=False))
 
     assert len(titles(cast)) == 250

@@ -13,6 +13,7 @@ from finops.connections import services
 from finops.connections.models import CostConnection, CostSync
 from finops.lib import clock
 from tests.cast import Cast
+from tests.factories.days import NOON
 from tests.finops.connections.change_events.code_hosts import (
     GITLAB_TOKEN,
     SCOPE,
@@ -23,7 +24,6 @@ from tests.finops.connections.change_events.code_hosts import (
 )
 from tests.finops.connections.replay_server import ReplayServer
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,8 +7,8 @@ import ibis
 from accounts.models import Account
 from finops.lake.engine import engine
 from finops.lake.schema import Kind
-from tests.finops.connections.connectors.bills import SumsByGroup
 from tests.factories.imports import FAR_AHEAD, LONG_AGO
+from tests.finops.connections.connectors.bills import SumsByGroup
 
 
 def sums_in_lake(account: Account) -> SumsByGroup:

@@ -233,7 +233,9 @@ def test_a_report_in_zip_is_the_same_report(
     with account_scope(cast.account):
         sync = sync_now(connection)
         assert (sync.error, actions(sync), sync.rows) == ("", {"2018-08": "imported"}, 13_380)
-        assert round(sum(amount for amount, _ in sums_in_lake(cast.account).values()), 12) == round(billed, 12)
+        assert round(sum(amount for amount, _ in sums_in_lake(cast.account).values()), 12) == round(
+            billed, 12
+        )
 
 
 def test_two_reports_below_one_prefix_need_a_name(config: AwsBucketConfig, s3: S3TestBucket) -> None:

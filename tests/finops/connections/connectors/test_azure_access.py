@@ -13,11 +13,11 @@ from accounts.scoping import account_scope
 from finops.connections.connector import AccessError, SourceError
 from finops.connections.connectors.azure_exports import AzureExportsConfig
 from tests.cast import Cast
+from tests.factories.imports import total
 from tests.finops.connections.azurite import AzureContainer, AzureExport
 from tests.finops.connections.connectors.azure_steps import CONNECTOR, GUID, MAY, config, connect, fetch_may
 from tests.finops.connections.replay_server import ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
-from tests.factories.imports import total
 
 pytestmark = pytest.mark.django_db
 

@@ -17,6 +17,7 @@ from accounts.scoping import account_scope
 from finops.connections.connector import MonthConflict, SourceError
 from finops.connections.models import CostConnection
 from tests.cast import Cast
+from tests.factories.imports import cost_by, total
 from tests.finops.connections.azurite import AzureContainer, AzureExport
 from tests.finops.connections.connectors.azure_steps import (
     CONNECTOR,
@@ -28,7 +29,6 @@ from tests.finops.connections.connectors.azure_steps import (
     fetch_may,
 )
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
-from tests.factories.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db
 

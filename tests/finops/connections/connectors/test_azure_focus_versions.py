@@ -9,12 +9,12 @@ import pytest
 
 from accounts.scoping import account_scope
 from tests.cast import Cast
+from tests.factories.imports import cost_by
 from tests.finops.connections.azurite import AzureExport
 from tests.finops.connections.connectors import azure_focus
 from tests.finops.connections.connectors.azure_steps import MAY, connect
 from tests.finops.connections.connectors.lake_sums import sums_in_lake
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.factories.imports import cost_by
 
 pytestmark = pytest.mark.django_db
 

@@ -25,11 +25,11 @@ from finops.connections.models import CostConnection
 from finops.connections.pattern_files import PATTERNS
 from finops.lake.schema import tag_column
 from tests.cast import Cast
+from tests.factories.imports import cost_by, total
 from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.connections.gcs_emulator import GcsTestBucket, key_file
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
 from tests.s3 import KEY, REGION
-from tests.factories.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db
 

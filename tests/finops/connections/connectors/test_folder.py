@@ -16,13 +16,13 @@ from finops.connections.connectors.folder import FolderConfig
 from finops.connections.models import CostConnection
 from finops.lib.errors import UserError
 from tests.cast import Cast
+from tests.factories.imports import cost_by, total
 from tests.finops.connections.connectors.bills import as_csv_gz, as_parquet, focus_rows, of_month
 from tests.finops.connections.connectors.bills import sums as sums_of_rows
 from tests.finops.connections.connectors.lake_sums import sums_in_lake
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.costs.focus_reader import as_csv
 from tests.finops.costs.native.truth import opencost
-from tests.factories.imports import cost_by, total
 
 CONNECTOR = connector_of("folder")
 

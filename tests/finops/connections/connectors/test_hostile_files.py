@@ -19,10 +19,10 @@ from finops.connections.connector import SourceError
 from finops.connections.models import CostConnection
 from finops.connections.transports.bucket import MAX_OBJECTS, BucketObject, StorageBucket
 from tests.cast import Cast
+from tests.factories.imports import total
 from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
 from tests.s3 import KEY, REGION
-from tests.factories.imports import total
 
 PAGE = 1_000
 

@@ -31,12 +31,12 @@ from finops.connections.models import CostConnection
 from finops.connections.transports.oci_storage import OciBucket, OciKey
 from finops.connections.vendor_apis.service_account import rsa_key
 from tests.cast import Cast
+from tests.factories.imports import cost_by, total
 from tests.finops.connections.gcs_emulator import private_key
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
 from tests.finops.costs.native.truth import oracle as oracle_report
 from tests.finops.costs.native.truth.bills import write_csv
-from tests.factories.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db
 

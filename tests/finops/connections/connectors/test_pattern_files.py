@@ -26,13 +26,13 @@ from finops.connections.services.source_listings import list_source_months_in_ch
 from finops.connections.transports.bucket import BucketObject, StorageBucket
 from finops.connections.transports.s3 import S3Bucket
 from tests.cast import Cast
+from tests.factories.imports import cost_by, total
 from tests.finops.connections.azurite import AzureContainer
 from tests.finops.connections.conftest import S3TestBucket
 from tests.finops.connections.gcs_emulator import GcsTestBucket, key_file
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now
 from tests.finops.costs.test_archives import zip_bytes
 from tests.s3 import KEY, REGION
-from tests.factories.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db
 

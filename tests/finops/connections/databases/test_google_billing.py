@@ -19,10 +19,10 @@ from accounts.scoping import account_scope
 from finops.connections.connector import Fetch
 from finops.connections.connectors import connector_of
 from tests.cast import Cast
+from tests.factories.imports import cost_by
 from tests.finops.connections.databases.vendors import Vendor, bigquery_vendor
 from tests.finops.connections.replay_server import ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.factories.imports import cost_by
 
 SAMPLES = Path(__file__).parents[3] / "data" / "native" / "google"
 TABLE = "shop.billing.gcp_billing_export_resource_v1_0A1B2C"

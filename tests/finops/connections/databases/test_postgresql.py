@@ -87,7 +87,9 @@ def shop_database(settings: Settings, tmp_path: Path, transactional_db: None) ->
             ):
                 shop_database = ShopDatabase(port, name, admin)
                 reader = sql.Identifier(f"{name}_reader")
-                admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(reader, shop_database.password))
+                admin.execute(
+                    sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(reader, shop_database.password)
+                )
                 admin.execute(FOCUS)
                 admin.execute(sql.SQL("GRANT SELECT ON lines TO {}").format(reader))
                 yield shop_database
@@ -118,14 +120,18 @@ def test_a_sync_brings_each_month_to_the_last_digit(cast: Cast, shop_database: S
         assert_sync_brings_rows(connection, cast.account)
 
 
-def test_a_month_is_read_again_when_its_lines_change_and_not_otherwise(cast: Cast, shop_database: ShopDatabase) -> None:
+def test_a_month_is_read_again_when_its_lines_change_and_not_otherwise(
+    cast: Cast, shop_database: ShopDatabase
+) -> None:
     shop_database.add(ROWS)
     connection = connect(cast, shop_database)
 
     with account_scope(cast.account):
         assert_only_changed_month_is_read(
             connection,
-            lambda: shop_database.admin.execute('UPDATE lines SET "EffectiveCost" = 1 WHERE "BilledCost" = 100'),
+            lambda: shop_database.admin.execute(
+                'UPDATE lines SET "EffectiveCost" = 1 WHERE "BilledCost" = 100'
+            ),
         )
 
 
@@ -142,7 +148,9 @@ def test_a_change_behind_the_longest_sums_is_seen(cast: Cast, shop_database: Sho
     assert len({each[0].fingerprint for each in (before, dearer, connector.months(config))}) == 3
 
 
-def test_lines_without_a_billing_period_are_counted_and_not_left_out(cast: Cast, shop_database: ShopDatabase) -> None:
+def test_lines_without_a_billing_period_are_counted_and_not_left_out(
+    cast: Cast, shop_database: ShopDatabase
+) -> None:
     shop_database.add([*ROWS, *[("5", "5", None, "2026-05-03T00:00:00Z", "Storage")] * 3])
     connection = connect(cast, shop_database)
 
@@ -182,7 +190,9 @@ def test_a_month_whose_query_is_refused_fails_alone(cast: Cast, shop_database: S
     assert sync.error.startswith("2026-06: The database rejected the query: division by zero")
 
 
-def test_the_check_tries_the_connection_the_columns_and_the_months(cast: Cast, shop_database: ShopDatabase) -> None:
+def test_the_check_tries_the_connection_the_columns_and_the_months(
+    cast: Cast, shop_database: ShopDatabase
+) -> None:
     shop_database.add(ROWS)
 
     assert [(each.is_ok, each.fix) for each in findings(cast, shop_database.values())] == [(True, "")] * 3
@@ -199,7 +209,9 @@ def test_the_check_tries_the_connection_the_columns_and_the_months(cast: Cast, s
         ({"encryption": "verify-full"}, "choose require"),
     ],
 )
-def test_a_check_says_what_to_do(cast: Cast, shop_database: ShopDatabase, changes: dict[str, object], words: str) -> None:
+def test_a_check_says_what_to_do(
+    cast: Cast, shop_database: ShopDatabase, changes: dict[str, object], words: str
+) -> None:
     failed = [each for each in findings(cast, shop_database.values(**changes)) if not each.is_ok]
 
     assert len(failed) == 1
@@ -235,7 +247,9 @@ def test_a_change_of_the_table_fails_the_next_sync_with_the_names_of_its_columns
 
 
 @pytest.mark.parametrize("type_", ["text", "varchar(40)", "double precision", "real", "money", "bigint"])
-def test_amounts_may_be_of_any_type_that_holds_numbers(cast: Cast, shop_database: ShopDatabase, type_: str) -> None:
+def test_amounts_may_be_of_any_type_that_holds_numbers(
+    cast: Cast, shop_database: ShopDatabase, type_: str
+) -> None:
     shop_database.add([("12", "10", "2026-05-01T00:00:00Z", "2026-05-03T00:00:00Z", "Storage")])
     shop_database.admin.execute(
         f'ALTER TABLE lines ALTER "EffectiveCost" TYPE {type_} USING "EffectiveCost"::{type_}'.encode()
@@ -254,7 +268,9 @@ def test_a_query_that_writes_changes_nothing(cast: Cast, shop_database: ShopData
     assert shop_database.admin.execute("SELECT count(*) FROM lines").fetchone() == (len(ROWS),)
 
 
-def test_a_host_in_a_private_network_is_refused(cast: Cast, shop_database: ShopDatabase, settings: Settings) -> None:
+def test_a_host_in_a_private_network_is_refused(
+    cast: Cast, shop_database: ShopDatabase, settings: Settings
+) -> None:
     settings.ALERT_ALLOWED_NETWORKS = []
 
     failed = findings(cast, shop_database.values())

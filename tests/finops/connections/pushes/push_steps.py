@@ -16,8 +16,8 @@ from finops.connections.services import push_run
 from finops.connections.services.cost_keys import CostCredential, authenticate_cost_key, create_pushed_source
 from finops.costs.models import CostSource
 from tests.cast import Cast
-from tests.finops.costs.focus_reader import ROW, as_csv
 from tests.factories.imports import cost_by
+from tests.finops.costs.focus_reader import ROW, as_csv
 
 PUSHES = "/api/costs/pushes"
 MONTHS = "/api/costs/months"

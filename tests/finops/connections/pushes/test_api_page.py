@@ -21,7 +21,9 @@ from tests.pages import get_page
 PAGE = "/a/acme/connections/api/"
 
 
-def test_everybody_of_the_account_finds_it_from_the_page_of_a_source(cast: Cast, cost_client: CostPushClient) -> None:
+def test_everybody_of_the_account_finds_it_from_the_page_of_a_source(
+    cast: Cast, cost_client: CostPushClient
+) -> None:
     client = signed_in(cast.viewer)
 
     assert f'href="{PAGE}"' in client.get(cost_client.page).content.decode()

@@ -22,8 +22,8 @@ from tests.finops.connections.pushes.push_steps import (
     MONTHS,
     PUSHES,
     CostPushClient,
-    csv_rows,
     create_cost_client,
+    csv_rows,
     run_pushes,
 )
 from tests.pages import get_page, text_of
@@ -123,7 +123,9 @@ def test_a_source_that_is_fetched_has_no_key(cast: Cast) -> None:
 
 @pytest.mark.parametrize("action", ["generate", "regenerate", "revoke"])
 def test_a_viewer_and_a_stranger_change_no_key(cast: Cast, cost_client: CostPushClient, action: str) -> None:
-    answers = [signed_in(who).post(f"{cost_client.page}key/{action}/") for who in (cast.viewer, cast.stranger)]
+    answers = [
+        signed_in(who).post(f"{cost_client.page}key/{action}/") for who in (cast.viewer, cast.stranger)
+    ]
 
     assert [answer.status_code for answer in answers] == [403, 404]
     assert cost_client.send("GET", PUSHES).status_code == 200
@@ -131,7 +133,9 @@ def test_a_viewer_and_a_stranger_change_no_key(cast: Cast, cost_client: CostPush
     assert "Regenerate" not in page
 
 
-def test_only_the_hash_of_a_key_is_stored_and_its_use_is_recorded(cast: Cast, cost_client: CostPushClient) -> None:
+def test_only_the_hash_of_a_key_is_stored_and_its_use_is_recorded(
+    cast: Cast, cost_client: CostPushClient
+) -> None:
     cost_client.send("GET", PUSHES)
 
     (key,) = CostKey.objects.unscoped().all()
@@ -151,7 +155,9 @@ def test_two_keys_are_of_two_sources(cast: Cast) -> None:
     assert sum(filter(None, first.billed().values())) == 3
 
 
-def test_the_snippets_match_what_the_endpoint_accepts(cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_snippets_match_what_the_endpoint_accepts(
+    cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     curl, python, litellm = push_snippets("http://127.0.0.1:8000/api/costs", cost_client.key)
 
     words = shlex.split(curl.text.replace("\\\n", ""))
@@ -172,4 +178,6 @@ def test_the_snippets_match_what_the_endpoint_accepts(cost_client: CostPushClien
     monkeypatch.setattr("urllib.request.urlopen", lambda request, timeout: Answer(request))
     exec(compile(python.text, "snippet", "exec"), {})  # noqa: S102
     run_pushes()
-    assert {name: str(amount) for name, amount in cost_client.billed().items()} == {month: "16.250000000000000000"}
+    assert {name: str(amount) for name, amount in cost_client.billed().items()} == {
+        month: "16.250000000000000000"
+    }

@@ -18,9 +18,9 @@ from tests.finops.connections.pushes.push_steps import (
     MONTHS,
     PUSHES,
     CostPushClient,
+    create_cost_client,
     credential_of,
     csv_rows,
-    create_cost_client,
     push_of,
     row,
     run_pushes,
@@ -158,7 +158,9 @@ def test_a_row_of_another_month_is_refused_with_row_and_value(cost_client: CostP
 
 
 @pytest.mark.parametrize("make", [lambda: csv_rows("1", BillingPeriodStart="2026-04-01T00:00:00Z")])
-def test_a_whole_file_of_another_month_is_refused(cost_client: CostPushClient, make: Callable[[], bytes]) -> None:
+def test_a_whole_file_of_another_month_is_refused(
+    cost_client: CostPushClient, make: Callable[[], bytes]
+) -> None:
     status = cost_client.push(make())
 
     assert status["status"] == "failed"
@@ -284,7 +286,9 @@ def test_a_body_that_is_no_such_object_is_refused(cost_client: CostPushClient, b
         ("OPTIONS", f"{MONTHS}/{MAY}", "POST"),
     ],
 )
-def test_another_method_gets_the_list_of_allowed_methods(cost_client: CostPushClient, method: str, path: str, allowed: str) -> None:
+def test_another_method_gets_the_list_of_allowed_methods(
+    cost_client: CostPushClient, method: str, path: str, allowed: str
+) -> None:
     answer = cost_client.send(method, path)
 
     assert error_of(answer)[0] == 405

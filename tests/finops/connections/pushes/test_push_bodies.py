@@ -22,6 +22,7 @@ from finops.connections.services import push_folders
 from finops.lake.schema import tag_column
 from finops.lib.errors import UserError
 from tests.examples import examples
+from tests.factories.imports import cost_by
 from tests.finops.connections.pushes.push_steps import (
     MAY,
     MONTHS,
@@ -32,7 +33,6 @@ from tests.finops.connections.pushes.push_steps import (
     run_pushes,
 )
 from tests.finops.costs.focus_reader import ROW
-from tests.factories.imports import cost_by
 
 pytestmark = pytest.mark.django_db
 
@@ -71,7 +71,9 @@ def lines(*rows: Any) -> bytes:
 def test_a_part_is_recognised_by_its_content(cost_client: CostPushClient, body: bytes, format_: str) -> None:
     push = cost_client.open()
 
-    assert cost_client.put(push, 1, body).json()["parts"] == [{"number": 1, "format": format_, "bytes": len(body)}]
+    assert cost_client.put(push, 1, body).json()["parts"] == [
+        {"number": 1, "format": format_, "bytes": len(body)}
+    ]
     assert cost_client.push(body)["status"] == "done"
     assert cost_client.billed() == {MAY: Decimal(3)}
 
@@ -114,7 +116,9 @@ def test_many_small_amounts_add_up_to_the_last_digit(cost_client: CostPushClient
     body = json.dumps({"rows": [row(f"@{amount}@") for amount in amounts]})
     texts = {"rows": [row(str(-2 * amount)) for amount in amounts]}
 
-    status = cost_client.push(body.replace('"@', "").replace('@"', ""), texts, csv_rows(*map(str, amounts[::-3])))
+    status = cost_client.push(
+        body.replace('"@', "").replace('@"', ""), texts, csv_rows(*map(str, amounts[::-3]))
+    )
 
     expected = sum(amounts[::-3]) - sum(amounts)
     assert cost_client.billed() == {MAY: expected}
@@ -159,7 +163,9 @@ def test_an_invalid_value_fails_with_its_part_row_and_column(cost_client: CostPu
     assert cost_client.billed() == {}
 
 
-def test_two_parts_with_the_same_rows_are_refused_at_the_commit_and_can_be_mended(cost_client: CostPushClient) -> None:
+def test_two_parts_with_the_same_rows_are_refused_at_the_commit_and_can_be_mended(
+    cost_client: CostPushClient,
+) -> None:
     push = cost_client.open()
     for number, body in enumerate((csv_rows("1"), csv_rows("2"), csv_rows("1")), 1):
         cost_client.put(push, number, body)
@@ -236,7 +242,9 @@ def test_parts_without_a_row_may_repeat(cost_client: CostPushClient, empty: Any)
     ],
     ids=range(19),
 )
-def test_a_body_that_is_no_part_is_refused_or_fails_with_a_reason(cost_client: CostPushClient, body: bytes) -> None:
+def test_a_body_that_is_no_part_is_refused_or_fails_with_a_reason(
+    cost_client: CostPushClient, body: bytes
+) -> None:
     push = cost_client.open()
     answer = cost_client.put(push, 1, body)
 

@@ -30,9 +30,9 @@ from tests.finops.connections.pushes.push_steps import (
     MONTHS,
     PUSHES,
     CostPushClient,
+    create_cost_client,
     credential_of,
     csv_rows,
-    create_cost_client,
     push_of,
     row,
     run_pushes,
@@ -217,13 +217,18 @@ def test_a_part_that_the_disk_lost_fails_the_push(cost_client: CostPushClient) -
     assert cost_client.status(push)["error"] == "Part 1 was lost on this server. Push the month again."
 
 
-def test_a_nearly_full_disk_accepts_no_part_and_delays_pushes(cost_client: CostPushClient, settings: Any) -> None:
+def test_a_nearly_full_disk_accepts_no_part_and_delays_pushes(
+    cost_client: CostPushClient, settings: Any
+) -> None:
     push = cost_client.open()
     cost_client.put(push, 1, csv_rows("1"))
     before = settings.LOW_DISK_BYTES
     settings.LOW_DISK_BYTES = 10**18
 
-    answers = [cost_client.put(push, 2, csv_rows("1")), cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("1"))]
+    answers = [
+        cost_client.put(push, 2, csv_rows("1")),
+        cost_client.send("POST", f"{MONTHS}/{MAY}", csv_rows("1")),
+    ]
     assert [answer.status_code for answer in answers] == [503, 503]
     assert [answer.headers["Retry-After"] for answer in answers] == ["60", "60"]
     assert cost_client.commit(push, 1).status_code == 202
@@ -291,7 +296,8 @@ def test_an_import_that_is_canceled_in_the_console_fails_the_push(
     monkeypatch.setattr("finops.connections.services.push_run.import_files", cancel_job)
 
     assert (
-        cost_client.push(csv_rows("1"))["error"] == "The import was canceled in the console. Push the month again."
+        cost_client.push(csv_rows("1"))["error"]
+        == "The import was canceled in the console. Push the month again."
     )
 
 
@@ -363,7 +369,9 @@ def test_a_push_is_read_in_a_child_process(cost_client: CostPushClient) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_invalid_json_in_the_child_process_is_reported(cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_json_in_the_child_process_is_reported(
+    cost_client: CostPushClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("finops.connections.push_files.CHECKED_BYTES", 0)
     push = cost_client.open()
     assert cost_client.put(push, 1, b'{"rows": [{"BilledCost": 1}, 5]}').status_code == 200

@@ -19,12 +19,12 @@ from finops.costs.queries.sources import load_sources
 from finops.lib import clock
 from finops.lib.formats.sentences import reader_text
 from tests.cast import Cast
+from tests.factories.budgets import create_budget
+from tests.factories.costs import add_source, cost
 from tests.finops.connections.syncs.sync_steps import month_rows, sync_now, write_month
 from tests.finops.connections.syncs.test_sync_health import this_month
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import get_page
-from tests.factories.budgets import create_budget
-from tests.factories.costs import add_source, cost
 
 pytestmark = pytest.mark.django_db
 
@@ -160,7 +160,8 @@ def test_only_sources_whose_cost_the_filters_choose_are_named(
     def names_it(dimension: str, *values: str, op: str = "in") -> bool:
         filters = [{"dimension": dimension, "op": op, "values": list(values)}]
         return (
-            "syncs of 'Bills'" in mcp_client.ask("querySpend", period="month_to_date", filters=filters)["summary"]
+            "syncs of 'Bills'"
+            in mcp_client.ask("querySpend", period="month_to_date", filters=filters)["summary"]
         )
 
     assert names_it("service", "Synced")

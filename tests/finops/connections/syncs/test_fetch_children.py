@@ -19,11 +19,11 @@ from finops.connections.models import CostConnection, CostSync
 from finops.costs.services import delete_cost_source
 from finops.lib import clock
 from tests.cast import ACTOR, Cast
+from tests.factories.imports import total
 from tests.finops.connections.syncs.month_folders import NAME, MonthFolders
 from tests.finops.connections.syncs.scripted_folders import ScriptedFolders
 from tests.finops.connections.syncs.sync_steps import actions, sync_now, write_month
 from tests.waiting import threads, wait_until
-from tests.factories.imports import total
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -78,7 +78,11 @@ def test_files_notes_and_bytes_come_back_from_the_process(
 
 @pytest.mark.slow
 def test_a_fetch_that_no_byte_comes_for_is_ended_and_the_next_sync_tries_again(
-    cast: Cast, connection: CostConnection, export: Path, scripted_connection: Callable[[str], None], settings: Settings
+    cast: Cast,
+    connection: CostConnection,
+    export: Path,
+    scripted_connection: Callable[[str], None],
+    settings: Settings,
 ) -> None:
     settings.SYNC_STALL_SECONDS = 1.5
     scripted_connection("hang")
@@ -139,7 +143,11 @@ def test_canceling_and_deleting_end_a_fetch_that_hangs(
     ],
 )
 def test_an_error_in_the_process_is_reported(
-    cast: Cast, connection: CostConnection, scripted_connection: Callable[[str], None], script: str, error: str
+    cast: Cast,
+    connection: CostConnection,
+    scripted_connection: Callable[[str], None],
+    script: str,
+    error: str,
 ) -> None:
     scripted_connection(script)
     sync = sync_in_child(connection)

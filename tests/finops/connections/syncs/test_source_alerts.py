@@ -20,9 +20,9 @@ from finops.connections.models import CostConnection
 from finops.costs.models import CostImport
 from finops.lib import clock
 from tests.cast import Cast, signed_in
+from tests.factories.alerts import create_channel, evaluate, subscribe
 from tests.finops.connections.syncs.sync_steps import sync_now, write_month
 from tests.pages import get_page, text_of
-from tests.factories.alerts import create_channel, evaluate, subscribe
 
 pytestmark = pytest.mark.django_db
 
@@ -70,7 +70,9 @@ def test_a_source_that_fails_twice_is_alerted_once_and_its_end_once(
     assert evaluate(cast.account) == [FAILS], "another episode"
 
 
-def test_the_message_says_why_and_what_to_do(cast: Cast, source_subscription: CostConnection, export: Path) -> None:
+def test_the_message_says_why_and_what_to_do(
+    cast: Cast, source_subscription: CostConnection, export: Path
+) -> None:
     fail(source_subscription, export)
     evaluate(cast.account)
     message = AlertDelivery.objects.latest("pk").message
@@ -79,7 +81,9 @@ def test_the_message_says_why_and_what_to_do(cast: Cast, source_subscription: Co
     assert message["data"]["state"] == "failing"
 
 
-def test_a_failure_makes_its_account_due(cast: Cast, source_subscription: CostConnection, export: Path) -> None:
+def test_a_failure_makes_its_account_due(
+    cast: Cast, source_subscription: CostConnection, export: Path
+) -> None:
     assert evaluate_if_due(cast.account)
     assert due_accounts() == []
     fail(source_subscription, export)
@@ -114,7 +118,9 @@ def test_a_late_source_that_fails_then_does_not_deliver_again(
     assert evaluate(cast.account) == [AGAIN]
 
 
-def test_a_paused_source_neither_fails_nor_ends(cast: Cast, source_subscription: CostConnection, export: Path) -> None:
+def test_a_paused_source_neither_fails_nor_ends(
+    cast: Cast, source_subscription: CostConnection, export: Path
+) -> None:
     fail(source_subscription, export)
     assert evaluate(cast.account) == [FAILS]
     services.pause_connection(connection=source_subscription, actor=cast.actor)

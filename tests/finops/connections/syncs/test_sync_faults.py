@@ -20,10 +20,10 @@ from finops.costs.services import delete_cost_source
 from finops.lake.models import LakeSegment
 from finops.lib import clock
 from tests.cast import Cast
+from tests.factories.imports import cost_by, total
 from tests.finops.connections.syncs.month_folders import MonthFolders
 from tests.finops.connections.syncs.sync_steps import actions, sync_now, write_month
 from tests.waiting import threads
-from tests.factories.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

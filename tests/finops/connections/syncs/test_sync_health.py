@@ -92,9 +92,7 @@ def test_failing_syncs_say_why_and_since_when(cast: Cast, connection: CostConnec
     assert health(cast).status != "failing"
 
 
-def test_a_paused_source_is_not_waited_for(
-    cast: Cast, connection: CostConnection, export: Path
-) -> None:
+def test_a_paused_source_is_not_waited_for(cast: Cast, connection: CostConnection, export: Path) -> None:
     write_month(export, this_month(), "1")
     sync_now(connection)
     services.pause_connection(connection=connection, actor=cast.actor)

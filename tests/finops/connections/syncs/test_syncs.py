@@ -15,9 +15,9 @@ from finops.costs.models import CostImport
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
+from tests.factories.imports import cost_by, total
 from tests.finops.connections.syncs.month_folders import MonthFolders
 from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now, write_month
-from tests.factories.imports import cost_by, total
 
 pytestmark = pytest.mark.django_db
 

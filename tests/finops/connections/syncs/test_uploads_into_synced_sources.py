@@ -20,10 +20,10 @@ from finops.costs.models import CostImport
 from finops.insights.connection_health import ConnectionHealth
 from finops.insights.data_health import data_health
 from tests.cast import Cast
-from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now, write_month
-from tests.pages import text_of
 from tests.factories.costs import add_source
 from tests.factories.imports import cost_by, import_bill
+from tests.finops.connections.syncs.sync_steps import actions, month_rows, sync_now, write_month
+from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -80,9 +80,7 @@ def test_a_confirmed_upload_is_accepted(cast: Cast, connection: CostConnection, 
     assert CostImport.objects.get().source_id == connection.cost_source.pk
 
 
-def test_paused_syncs_send_no_requests(
-    cast: Cast, connection: CostConnection, member: Client
-) -> None:
+def test_paused_syncs_send_no_requests(cast: Cast, connection: CostConnection, member: Client) -> None:
     services.pause_connection(connection=connection, actor=cast.actor)
     assert "Upload anyway" not in text_of(member.get(UPLOAD))
     assert send(member, connection.cost_source.pk).status_code == 302

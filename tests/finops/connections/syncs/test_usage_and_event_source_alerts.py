@@ -18,9 +18,9 @@ from finops.connections.models import CostConnection, CostSync
 from finops.lib import clock
 from ingestion.models import UsageBatch, UsageSource
 from tests.cast import Cast
-from tests.finops.connections.syncs.sync_steps import sync_now
 from tests.factories.alerts import create_channel, evaluate, subscribe
 from tests.factories.days import NOON
+from tests.finops.connections.syncs.sync_steps import sync_now
 
 pytestmark = pytest.mark.django_db
 
@@ -169,11 +169,17 @@ def test_usage_that_rests_at_weekends_is_not_late_on_sunday(cast_with_subscripti
 
 def test_sources_of_three_kinds_with_one_number_are_distinguished(cast_with_subscription: Cast) -> None:
     """Ids of usage and event sources may be equal: each has an episode and an end of its own."""
-    events = EventSource.objects.create(account=cast_with_subscription.account, pk=999_001, name="GitHub", kind="pull")
-    usage = UsageSource.objects.create(account=cast_with_subscription.account, pk=999_001, name="Stripe", kind="pull")
+    events = EventSource.objects.create(
+        account=cast_with_subscription.account, pk=999_001, name="GitHub", kind="pull"
+    )
+    usage = UsageSource.objects.create(
+        account=cast_with_subscription.account, pk=999_001, name="Stripe", kind="pull"
+    )
     failing = {"failures": 2, "failing_since": NOON - timedelta(hours=2)}
     for filled in ({"event_source": events}, {"usage_source": usage}):
-        CostConnection.objects.create(account=cast_with_subscription.account, connector="github", **filled, **failing)
+        CostConnection.objects.create(
+            account=cast_with_subscription.account, connector="github", **filled, **failing
+        )
     assert sorted(evaluate(cast_with_subscription.account)) == [
         "source 'GitHub' is failing",
         "source 'Stripe' is failing",

@@ -53,7 +53,9 @@ def _keys(bucket: StorageBucket) -> list[str]:
     return [each.key for each in bucket.objects()]
 
 
-def test_a_listing_has_what_is_below_the_prefix_and_nothing_else(bucket_and_put: tuple[StorageBucket, Any]) -> None:
+def test_a_listing_has_what_is_below_the_prefix_and_nothing_else(
+    bucket_and_put: tuple[StorageBucket, Any],
+) -> None:
     bucket, upload = bucket_and_put
     for key in ("exports/b/2.csv", "exports/a.csv", "exports-old/a.csv", "other/a.csv"):
         upload(key, key.encode())
@@ -114,14 +116,18 @@ def test_an_object_that_was_replaced_while_it_was_read_is_a_conflict(
         )
 
 
-def test_an_object_that_is_gone_is_a_conflict(bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path) -> None:
+def test_an_object_that_is_gone_is_a_conflict(
+    bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path
+) -> None:
     bucket, _ = bucket_and_put
 
     with pytest.raises(MonthConflict):
         bucket.download_month([BucketObject("gone.csv", 3, '"0"')], Fetch(tmp_path))
 
 
-def test_an_exception_of_progress_is_raised(bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path) -> None:
+def test_an_exception_of_progress_is_raised(
+    bucket_and_put: tuple[StorageBucket, Any], tmp_path: Path
+) -> None:
     bucket, upload = bucket_and_put
     upload("exports/a.csv")
 

@@ -18,9 +18,9 @@ from finops.lib import clock
 from ingestion.queries import query_usage
 from ingestion.usage_query import UsageFilter, UsageQuery
 from tests.cast import Cast
+from tests.factories.days import NOON
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.factories.days import NOON
 
 DAY = 86_400_000
 VALUES: dict[str, Any] = {

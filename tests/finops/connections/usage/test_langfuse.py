@@ -19,9 +19,9 @@ from finops.lib import clock
 from ingestion.queries import query_usage
 from ingestion.usage_query import UsageFilter, UsageQuery
 from tests.cast import Cast
+from tests.factories.days import NOON
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.factories.days import NOON
 
 VALUES: dict[str, Any] = {"public_key": "pk-lf-0123456789", "secret_key": "sk-lf-9876543210"}
 FIRST = NOON.replace(day=1, hour=9, minute=0, second=0, microsecond=0)

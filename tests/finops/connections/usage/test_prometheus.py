@@ -14,9 +14,9 @@ from finops.lib import clock
 from ingestion.queries import query_usage
 from ingestion.usage_query import UsageQuery
 from tests.cast import Cast
+from tests.factories.days import NOON
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.factories.days import NOON
 
 VALUES = {"query": "sum by (tenant) (x)", "customer_label": "tenant", "metric": "requests", "token": "t0ken"}
 

@@ -19,9 +19,9 @@ from finops.lib import clock
 from ingestion.queries import query_usage
 from ingestion.usage_query import UsageQuery
 from tests.cast import Cast
+from tests.factories.days import NOON
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
-from tests.factories.days import NOON
 
 KEY = "rk_test_0123456789abcdefghij"
 ACME = {"id": "cus_1", "name": "Acme", "metadata": {"tenant_id": "acme"}}

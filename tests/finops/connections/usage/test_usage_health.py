@@ -14,11 +14,11 @@ from finops.insights.connection_health import ConnectionHealth
 from finops.insights.data_health import HealthAnswer, data_health
 from finops.lib import clock
 from tests.cast import ACTOR, Cast
-from tests.finops.connections.databases.test_postgresql import Shop, shop
+from tests.finops.connections.databases.test_postgresql import ShopDatabase, shop_database
 from tests.finops.connections.syncs.sync_steps import sync_now
 from tests.finops.connections.usage.test_usage_postgresql import connect
 
-__all__ = ["shop"]
+__all__ = ["shop_database"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -38,17 +38,19 @@ def source_list(cast: Cast) -> str:
     return client.get(f"/a/{cast.account.slug}/connections/usage/").content.decode()
 
 
-def failing(cast: Cast, shop: Shop) -> CostConnection:
-    connection = connect(cast, shop)
+def failing(cast: Cast, shop_database: ShopDatabase) -> CostConnection:
+    connection = connect(cast, shop_database)
     with account_scope(cast.account):
         sync_now(connection)
-        shop.admin.execute("ALTER TABLE orders RENAME TO sales")
+        shop_database.admin.execute("ALTER TABLE orders RENAME TO sales")
         sync_now(connection)
     return connection
 
 
-def test_a_pull_that_fails_is_named_with_its_error_and_what_to_do(cast: Cast, shop: Shop) -> None:
-    failing(cast, shop)
+def test_a_pull_that_fails_is_named_with_its_error_and_what_to_do(
+    cast: Cast, shop_database: ShopDatabase
+) -> None:
+    failing(cast, shop_database)
 
     row, answer = health(cast), answer_of(cast)
     assert (row.status, row.what_to_do) == ("failing", "Fix the last error, then sync again.")
@@ -61,8 +63,8 @@ def test_a_pull_that_fails_is_named_with_its_error_and_what_to_do(cast: Cast, sh
     assert "PostgreSQL usage" in page
 
 
-def test_a_pull_that_is_paused_or_waits_says_so(cast: Cast, shop: Shop) -> None:
-    connection = connect(cast, shop)
+def test_a_pull_that_is_paused_or_waits_says_so(cast: Cast, shop_database: ShopDatabase) -> None:
+    connection = connect(cast, shop_database)
     assert health(cast).status == "importing"
 
     with account_scope(cast.account):
@@ -78,16 +80,16 @@ def test_a_pull_that_is_paused_or_waits_says_so(cast: Cast, shop: Shop) -> None:
     assert "Paused" in source_list(cast)
 
 
-def test_a_pull_that_no_worker_takes_is_late(cast: Cast, shop: Shop) -> None:
-    connection = connect(cast, shop)
+def test_a_pull_that_no_worker_takes_is_late(cast: Cast, shop_database: ShopDatabase) -> None:
+    connection = connect(cast, shop_database)
     with account_scope(cast.account):
         sync_now(connection)
     with clock.frozen(clock.now() + timedelta(hours=3)):
         assert "Late" in source_list(cast)
 
 
-def test_a_pull_that_found_nothing_says_no_cost_word(cast: Cast, shop: Shop) -> None:
-    connection = connect(cast, shop, query="SELECT * FROM orders WHERE false")
+def test_a_pull_that_found_nothing_says_no_cost_word(cast: Cast, shop_database: ShopDatabase) -> None:
+    connection = connect(cast, shop_database, query="SELECT * FROM orders WHERE false")
     with account_scope(cast.account):
         sync_now(connection)
 

@@ -12,20 +12,20 @@ from finops.connections import services
 from finops.connections.models import CostSync
 from ingestion.models import UsageDay
 from tests.cast import Cast
-from tests.finops.connections.databases.test_postgresql import Shop, shop
+from tests.finops.connections.databases.test_postgresql import ShopDatabase, shop_database
 from tests.finops.connections.usage.killed_worker import run_killed_worker
 from tests.finops.connections.usage.test_usage_postgresql import connect, metered_count, used_quantity
 
 pytestmark = pytest.mark.slow
 
-__all__ = ["shop"]
+__all__ = ["shop_database"]
 
 
 @pytest.mark.parametrize("checks", [2, 7])
 def test_a_sync_that_is_killed_while_it_stores_a_day_resumes_and_stores_nothing_twice(
-    cast: Cast, shop: Shop, settings: Settings, checks: int
+    cast: Cast, shop_database: ShopDatabase, settings: Settings, checks: int
 ) -> None:
-    connect(cast, shop)
+    connect(cast, shop_database)
     sync = CostSync.objects.unscoped().get()
     run_killed_worker(sync.pk, checks)
     with account_scope(cast.account):

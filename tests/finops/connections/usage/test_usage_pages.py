@@ -7,11 +7,11 @@ from django.test import Client
 from accounts.scoping import account_scope
 from finops.connections.models import CostConnection, CostSync
 from tests.cast import Cast
-from tests.finops.connections.databases.test_postgresql import Shop, shop
+from tests.finops.connections.databases.test_postgresql import ShopDatabase, shop_database
 from tests.finops.connections.syncs.sync_steps import sync_now
 from tests.finops.connections.usage.test_usage_postgresql import connect, fill
 
-__all__ = ["shop"]
+__all__ = ["shop_database"]
 
 
 def member_of(cast: Cast) -> Client:
@@ -20,11 +20,13 @@ def member_of(cast: Cast) -> Client:
     return client
 
 
-def test_the_wizard_makes_a_pull_source_and_its_first_sync(cast: Cast, shop: Shop) -> None:
-    fill(shop)
+def test_the_wizard_makes_a_pull_source_and_its_first_sync(cast: Cast, shop_database: ShopDatabase) -> None:
+    fill(shop_database)
     client, url = member_of(cast), f"/a/{cast.account.slug}/connections/new/?connector=usage_postgresql"
     catalog = client.get(f"/a/{cast.account.slug}/connections/new/?q=usage").content.decode()
-    values = shop.values(query="SELECT * FROM orders", name="Shop", first_month="", interval_minutes="60")
+    values = shop_database.values(
+        query="SELECT * FROM orders", name="Shop", first_month="", interval_minutes="60"
+    )
     response = client.post(url, values)
 
     assert "Usage of your product" in catalog
@@ -36,8 +38,10 @@ def test_the_wizard_makes_a_pull_source_and_its_first_sync(cast: Cast, shop: Sho
     assert "Shop" in page
 
 
-def test_its_page_says_how_it_is_pulled_and_that_it_has_no_key(cast: Cast, shop: Shop) -> None:
-    connection = connect(cast, shop)
+def test_its_page_says_how_it_is_pulled_and_that_it_has_no_key(
+    cast: Cast, shop_database: ShopDatabase
+) -> None:
+    connection = connect(cast, shop_database)
     with account_scope(cast.account):
         sync = sync_now(connection)
     base, client = f"/a/{cast.account.slug}/connections/usage/{connection.target_id}/", member_of(cast)

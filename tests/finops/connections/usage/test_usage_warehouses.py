@@ -113,7 +113,9 @@ def test_a_busy_vendor_is_retried_and_a_statement_that_fails_says_why(cast: Cast
         ("SELECT 'a", "without an end"),
     ],
 )
-def test_a_statement_other_than_a_single_select_is_never_sent(cast: Cast, vendor: Vendor, query: str, words: str) -> None:
+def test_a_statement_other_than_a_single_select_is_never_sent(
+    cast: Cast, vendor: Vendor, query: str, words: str
+) -> None:
     findings = vendor.findings(cast, query=query)
 
     assert words in next(each.fix for each in findings if not each.is_ok)

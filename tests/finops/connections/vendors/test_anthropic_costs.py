@@ -22,6 +22,8 @@ from finops.costs.queries.spend import query_spend
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib import clock
 from tests.cast import Cast, signed_in
+from tests.factories.days import NOON
+from tests.factories.imports import cost_by
 from tests.finops.connections.replay_server import ReplayServer
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.connections.vendors.anthropic_api import KEY, AnthropicApi
@@ -34,8 +36,6 @@ from tests.finops.connections.vendors.steps import (
     spend_by,
     sums_by_key,
 )
-from tests.factories.days import NOON
-from tests.factories.imports import cost_by
 
 MARCH, FEBRUARY = date(2026, 3, 1), date(2026, 2, 1)
 CONFIG = AnthropicConfig(api_key=KEY)

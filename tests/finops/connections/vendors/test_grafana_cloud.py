@@ -18,11 +18,11 @@ from finops.connections.connectors import connector_of
 from finops.connections.connectors.grafana_cloud import GrafanaConfig
 from finops.lib import clock
 from tests.cast import Cast
+from tests.factories.days import NOON
+from tests.factories.imports import cost_by
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.connections.vendors.steps import DATA, connect, sums_by_key
-from tests.factories.days import NOON
-from tests.factories.imports import cost_by
 
 TOKEN = "glc_0123456789abcdefghij"
 CONFIG = GrafanaConfig(organization="acme", token=TOKEN)

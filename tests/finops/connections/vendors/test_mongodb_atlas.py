@@ -23,11 +23,11 @@ from finops.connections.connectors.mongodb_atlas import AtlasConfig
 from finops.lib import clock
 from finops.lib.outbound import UrlRefusal
 from tests.cast import Cast
+from tests.factories.days import NOON
+from tests.factories.imports import cost_by
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.connections.vendors.steps import DATA, connect, sums_by_key
-from tests.factories.days import NOON
-from tests.factories.imports import cost_by
 
 ORG, CLIENT, SECRET = "4888442a3354817a7320eb61", "mdb_sa_id_66", "mdb_sa_sk_0123456789"
 CONFIG = AtlasConfig(organization_id=ORG, client_id=CLIENT, client_secret=SECRET)

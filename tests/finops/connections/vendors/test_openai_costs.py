@@ -18,6 +18,8 @@ from finops.connections.connectors.openai_costs import OpenAiConfig
 from finops.connections.transports.http import RequestRefusal
 from finops.lib import clock
 from tests.cast import Cast
+from tests.factories.days import NOON
+from tests.factories.imports import cost_by
 from tests.finops.connections.replay_server import ReplayServer, Reply
 from tests.finops.connections.syncs.sync_steps import actions, sync_now
 from tests.finops.connections.vendors.openai_api import KEY, OpenAiApi
@@ -30,8 +32,6 @@ from tests.finops.connections.vendors.steps import (
     spend_by,
     sums_by_key,
 )
-from tests.factories.days import NOON
-from tests.factories.imports import cost_by
 
 MARCH = date(2026, 3, 1)
 CONFIG = OpenAiConfig(api_key=KEY)

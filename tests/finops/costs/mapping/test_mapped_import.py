@@ -15,8 +15,8 @@ from finops.costs.mapping.document import MappingDocument
 from finops.costs.models import ColumnMapping, CostImport, CostSource
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.costs.mapping.mapped_files import BILL, document
 from tests.factories.imports import cost_by, import_bill, total, write_bill
+from tests.finops.costs.mapping.mapped_files import BILL, document
 
 
 def upload(cast: Cast, source: CostSource, text: str = BILL, name: str = "bill.csv") -> CostImport:

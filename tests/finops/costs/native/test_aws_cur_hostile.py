@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from finops.lib.errors import UserError
 from tests.examples import examples
 from tests.finops.costs.focus_reader import FocusRead
-from tests.finops.costs.hostile_files import ROWS, read_in_child, constant_column
+from tests.finops.costs.hostile_files import ROWS, constant_column, read_in_child
 from tests.finops.costs.native.cur_files import (
     AMOUNTS,
     MAPS,

@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from finops.costs.models import CostSource
 from tests.cast import Cast, signed_in
+from tests.factories.imports import import_bill, total
 from tests.finops.costs.native.cur_files import as_legacy_csv, as_parquet, line, usage
 from tests.pages import get_page
-from tests.factories.imports import import_bill, total
 
 
 def test_chunks_of_a_report_become_cost_and_the_page_of_the_import_says_what_they_were(

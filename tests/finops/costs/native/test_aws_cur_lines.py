@@ -59,7 +59,9 @@ def test_usage_has_its_public_price_beside_what_it_cost() -> None:
 
 
 def test_spot_usage_is_dynamic() -> None:
-    assert only_row(usage("1", line_item_usage_type="EUC1-SpotUsage:m5.large"))["pricing_category"] == "Dynamic"
+    assert (
+        only_row(usage("1", line_item_usage_type="EUC1-SpotUsage:m5.large"))["pricing_category"] == "Dynamic"
+    )
 
 
 def test_usage_that_a_savings_plan_covers_is_billed_0_and_its_negation_is_left_out() -> None:

@@ -20,6 +20,7 @@ from finops.costs.focus.values import DateOrder
 from finops.costs.models import CostSource
 from tests.cast import Cast
 from tests.examples import examples
+from tests.factories.imports import cost_by, import_bill
 from tests.finops.costs.focus_reader import FocusRead
 from tests.finops.costs.native.azure_export import (
     ENTERPRISE,
@@ -36,7 +37,6 @@ from tests.finops.costs.native.azure_export import (
     sums,
     sums_of_rows,
 )
-from tests.factories.imports import cost_by, import_bill
 
 SAMPLES = Path(__file__).parents[3] / "data" / "native" / "azure"
 ON_DEMAND: tuple[Row, ...] = (

@@ -24,8 +24,8 @@ from finops.costs.focus.errors import FocusFileError
 from finops.costs.models import CostSource
 from tests.cast import Cast
 from tests.examples import examples
-from tests.finops.costs.focus_reader import FocusRead
 from tests.factories.imports import cost_by, import_bill
+from tests.finops.costs.focus_reader import FocusRead
 
 SAMPLES = Path(__file__).parents[3] / "data" / "native" / "google"
 

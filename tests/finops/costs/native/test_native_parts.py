@@ -23,12 +23,12 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.examples import examples
+from tests.factories.imports import import_bill, total
 from tests.finops.costs.native import cur_files
 from tests.finops.costs.native.azure_export import PURCHASE, REFUND, UNUSED, USED, export, of
 from tests.finops.costs.native.cur_files import PLAN, Line, as_csv, as_legacy_csv, as_parquet, line, usage
 from tests.finops.costs.native.test_google import bill as google_bill
 from tests.finops.costs.part_bills import import_in_one_piece, lines, live, plan_of, queue_paths, report_of
-from tests.factories.imports import import_bill, total
 
 pytestmark = pytest.mark.django_db
 

@@ -18,10 +18,10 @@ from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.models import CostImport
 from tests.cast import Cast, signed_in
+from tests.factories.imports import cost_by
 from tests.finops.costs.focus_reader import FocusRead
 from tests.finops.costs.native.truth import aws, azure, google, opencost, oracle
 from tests.finops.costs.native.truth.bills import DIMENSIONS, Bill
-from tests.factories.imports import cost_by
 
 FORMATS: Final[Mapping[str, Callable[[], Bill]]] = {
     "AWS CUR legacy, CSV": aws.legacy_csv,

@@ -24,7 +24,9 @@ def weekday_cost(day: date) -> Decimal:
     return Decimal(100 if day.weekday() < 5 else 60) + Decimal(day.toordinal() * 7 % 11) / 10
 
 
-def bill(amount: Amount = weekday_cost, *, first: date = FIRST, last: date = LAST, **columns: Any) -> list[Line]:
+def bill(
+    amount: Amount = weekday_cost, *, first: date = FIRST, last: date = LAST, **columns: Any
+) -> list[Line]:
     """A line a day; the amount by day."""
     days = [first + timedelta(days=index) for index in range((last - first).days + 1)]
     values = {"service": "Compute", "region": "eu-west-1", **columns}

@@ -6,8 +6,8 @@ import pytest
 
 from accounts.models import Account
 from finops.insights.models import Anomaly
-from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.factories.costs import add_source
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 
 
 @pytest.fixture

@@ -33,10 +33,10 @@ from finops.insights.anomalies.schemas import AnomaliesAnswer, AnomaliesQuery
 from finops.insights.models import Anomaly
 from finops.lib.money import exact_sum
 from tests.cast import ACTOR, Cast
+from tests.factories.costs import Line, add_source
 from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import csv_rows, text_of
-from tests.factories.costs import Line, add_source
 
 ClientFor = Callable[[User], Client]
 LIST = "/a/acme/anomalies/"
@@ -152,7 +152,9 @@ def test_the_first_sentence_sums_at_daily_rates(account_with_both: Account) -> N
     assert (side.currency, side.amount) == ("USD", total)
 
 
-def test_cost_without_a_rate_is_in_no_total_and_named_first(account_with_both: Account, euros: Anomaly) -> None:
+def test_cost_without_a_rate_is_in_no_total_and_named_first(
+    account_with_both: Account, euros: Anomaly
+) -> None:
     answer = anomalies(account_with_both)
 
     dollars = next(row for row in answer.anomalies if row.currency == "USD")

@@ -17,10 +17,10 @@ from accounts.models import Account, AuditEntry, User
 from finops.insights.models import Anomaly, AnomalySettings, Incident
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.insights.anomalies.bills import bill, run_detection
-from tests.pages import csv_rows, text_of
 from tests.factories.costs import add_source
 from tests.factories.dashboards import create_board, widget
+from tests.finops.insights.anomalies.bills import bill, run_detection
+from tests.pages import csv_rows, text_of
 
 ClientFor = Callable[[User], Client]
 LIST = "/a/acme/anomalies/"
@@ -46,9 +46,7 @@ def test_the_list_shows_open_ones_with_their_impact(
     assert "vm-2" in html
 
 
-def test_the_list_by_state_is_empty_without_states(
-    cast: Cast, spike: Anomaly, client_for: ClientFor
-) -> None:
+def test_the_list_by_state_is_empty_without_states(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:
     html = client_for(cast.viewer).get(f"{LIST}?state=resolved").content.decode()
 
     assert "No resolved anomaly." in html

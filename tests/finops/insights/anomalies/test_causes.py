@@ -14,8 +14,8 @@ from finops.insights.anomalies.rows import incident_causes
 from finops.insights.models import Anomaly
 from finops.lib.money import exact_sum
 from tests.examples import examples
-from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 from tests.factories.costs import add_source
+from tests.finops.insights.anomalies.bills import SPIKE, bill, run_detection, with_extra
 
 amounts = st.decimals(-(10**12), 10**12, places=18, allow_nan=False, allow_infinity=False)
 sides = st.dictionaries(

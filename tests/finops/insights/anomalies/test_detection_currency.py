@@ -18,9 +18,9 @@ from finops.insights.anomalies.schemas import AnomaliesQuery, AnomalyRow
 from finops.insights.anomalies.services import change_anomaly_settings, due_accounts, mark_expected_anomaly
 from finops.insights.models import Anomaly, AnomalyRun, Incident
 from tests.cast import ACTOR
-from tests.finops.insights.anomalies.bills import LAST, bill, run_detection, with_extra
 from tests.factories.alerts import create_channel, evaluate, subscribe_to_anomalies
 from tests.factories.costs import add_source, store_lines
+from tests.finops.insights.anomalies.bills import LAST, bill, run_detection, with_extra
 
 pytestmark = pytest.mark.django_db
 
@@ -116,7 +116,9 @@ def test_an_anomaly_without_a_rate_to_compare_is_sent_and_says_so(euros: Account
     assert values["Conversion"] == "No exchange rate from EUR to GBP"
 
 
-def test_an_anomaly_that_was_known_before_a_subscription_in_the_display_currency_is_not_sent(euros: Account) -> None:
+def test_an_anomaly_that_was_known_before_a_subscription_in_the_display_currency_is_not_sent(
+    euros: Account,
+) -> None:
     show_in(euros, "USD")
     run_detection(euros)
     subscribe_to_anomalies(euros, 700)
@@ -146,7 +148,9 @@ def store_in_dollars(row: Anomaly) -> None:
     AnomalyRun.objects.update(data_version="")
 
 
-def test_an_anomaly_that_was_stored_in_a_display_currency_keeps_its_id_and_is_not_sent_again(euros: Account) -> None:
+def test_an_anomaly_that_was_stored_in_a_display_currency_keeps_its_id_and_is_not_sent_again(
+    euros: Account,
+) -> None:
     subscribe_to_anomalies(euros)
     show_in(euros, "USD")
     (anomaly,) = run_detection(euros)
@@ -183,4 +187,7 @@ def test_a_review_in_one_currency_hides_no_anomaly_in_another_of_the_same_servic
 
     store_lines(acme, source, [*bill(currency="EUR"), *bill(with_extra(SPIKE, LAST, "300"))])
 
-    assert {(each.currency, each.state) for each in run_detection(acme)} == {("EUR", "expected"), ("USD", "open")}
+    assert {(each.currency, each.state) for each in run_detection(acme)} == {
+        ("EUR", "expected"),
+        ("USD", "open"),
+    }

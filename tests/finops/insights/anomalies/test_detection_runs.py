@@ -30,10 +30,10 @@ from finops.lib import clock
 from finops.lib.formats import numbers
 from finops.lib.time_limit import limit_time
 from tests.cast import Cast
-from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, run_detection, weekday_cost, with_extra
-from tests.pages import get_page
 from tests.factories.costs import add_source, cost, store_lines
 from tests.factories.days import NOON
+from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, run_detection, weekday_cost, with_extra
+from tests.pages import get_page
 
 
 def test_a_spike_is_found_with_its_exact_money(acme: Account) -> None:

@@ -111,7 +111,9 @@ def test_incidents_that_grow_together_join_and_lose_no_review(acme: Account, cas
     assert not Incident.objects.filter(pk=second.pk).exists()
 
 
-def test_an_anomaly_that_continues_after_a_review_is_open_when_it_joins_an_incident(acme: Account, cast: Cast) -> None:
+def test_an_anomaly_that_continues_after_a_review_is_open_when_it_joins_an_incident(
+    acme: Account, cast: Cast
+) -> None:
     service = create_anomaly(acme, "Compute", 100)
     team = team_of(acme, ("Mail", 100))
     group(acme)

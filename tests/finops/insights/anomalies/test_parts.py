@@ -19,8 +19,8 @@ from finops.insights.anomalies.services import (
 from finops.insights.models import Anomaly, AnomalyRun, Incident
 from finops.insights.tasks import find_anomalies_in_part
 from tests.cast import ACTOR
-from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, run_detection, with_extra
 from tests.factories.costs import Line, add_source, cost, store_lines
+from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, run_detection, with_extra
 
 SERVICES = ["Compute", "Straße", "storage", "Ärger", "日本", "zz"]
 
@@ -139,7 +139,9 @@ def test_a_part_that_comes_twice_or_late_changes_nothing(acme: Account, large: l
     assert run_detection(acme) == rows
 
 
-def test_anomalies_marked_as_expected_are_learned_in_parts(acme: Account, large: list[tuple[str, int]]) -> None:
+def test_anomalies_marked_as_expected_are_learned_in_parts(
+    acme: Account, large: list[tuple[str, int]]
+) -> None:
     add_source(acme, spike_lines())
     rows = complete(acme)
     (spike,) = [row for row in rows if row.value == "Ärger"]

@@ -317,7 +317,9 @@ def test_eligibility_details_are_the_denominator(acme: Account) -> None:
         commitment_line("150", "Used", **list_price("200"), **details),
         commitment_line("100", "Used", **list_price("200")),
         on_demand("50", **list_price("50")),
-        on_demand("7", **list_price("7"), commitment_program_eligibility_details='{"CommitmentPrograms": []}'),
+        on_demand(
+            "7", **list_price("7"), commitment_program_eligibility_details='{"CommitmentPrograms": []}'
+        ),
     ]
     answer = utilization(acme, lines)
     (total,) = answer.totals

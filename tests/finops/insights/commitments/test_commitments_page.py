@@ -6,9 +6,9 @@ import pytest
 
 from accounts.scoping import account_scope
 from tests.cast import Cast, signed_in
+from tests.factories.costs import add_source
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.factories.costs import add_source
 
 URL = "/a/acme/commitments/"
 JANUARY = {"start_date": "2026-01-01", "end_date": "2026-01-31"}

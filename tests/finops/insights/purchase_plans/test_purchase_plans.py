@@ -21,9 +21,9 @@ from finops.insights.purchase_plans.schemas import PurchasePlan, PurchasePlanAns
 from finops.insights.purchase_plans.text import lead
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange, each_day
+from tests.factories.costs import Line, add_source, cost
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
 from tests.finops.insights.simulation.bills import decimals
-from tests.factories.costs import Line, add_source, cost
 
 HALF = Decimal(50)
 ALL = DateRange(date(2024, 11, 1), date(2025, 12, 31))

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from finops.connections import services as connections
 from finops.costs.models import CostSource
 from tests.cast import Cast
+from tests.factories.costs import Line
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.insights.savings.bills import FIRST, LAST, daily
-from tests.factories.costs import Line
 
 SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-000000000001"
 OTHER_SUBSCRIPTION = "11111111-aaaa-4bbb-8ccc-000000000002"

@@ -19,6 +19,7 @@ from finops.insights.savings.schemas import Recommendation, SavingsQuery
 from finops.insights.savings.services import RecommendationImport, refresh_recommendations
 from finops.insights.tasks import refresh_recommendations_of
 from tests.cast import ACTOR, Cast
+from tests.factories.costs import store_lines
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply
 from tests.finops.insights.savings.cloud_apis import (
     CLIENT,
@@ -33,7 +34,6 @@ from tests.finops.insights.savings.cloud_apis import (
     machine_lines,
     purchase,
 )
-from tests.factories.costs import store_lines
 
 
 @pytest.fixture
@@ -146,7 +146,9 @@ def test_a_commitment_is_lowered_by_the_compute_that_other_recommendations_count
     assert list_savings(acme, SavingsQuery()).totals[0].monthly_saving == 1100
 
 
-def test_a_recommendation_for_all_subscriptions_replaces_those_of_each(api: ArmApi, acme: Account, cast: Cast) -> None:
+def test_a_recommendation_for_all_subscriptions_replaces_those_of_each(
+    api: ArmApi, acme: Account, cast: Cast
+) -> None:
     source = connect_azure(cast)
     store_lines(acme, source, [*machine_lines("100"), *machine_lines("50", "web-2", OTHER_SUBSCRIPTION)])
     api.items = {

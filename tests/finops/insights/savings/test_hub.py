@@ -23,9 +23,9 @@ from finops.insights.savings.schemas import Recommendation, SavingsQuery
 from finops.insights.savings.services import RecommendationImport, dismiss, import_recommendations
 from finops.lib.errors import UserError
 from tests.cast import ACTOR, Cast
+from tests.factories.costs import add_source
 from tests.finops.insights.savings.bills import daily, volume
 from tests.finops.insights.savings.hub_files import VOLUME_ARN, Row, as_csv, as_gzip, as_parquet, row
-from tests.factories.costs import add_source
 
 COMPUTE_PLAN = {
     "action_type": "PurchaseSavingsPlans",
@@ -225,7 +225,9 @@ def test_a_file_of_unreadable_rows_alone_changes_nothing(source: CostSource) -> 
     assert ImportedSaving.objects.count() == 1
 
 
-def test_an_archive_that_unpacks_to_too_much_is_refused(source: CostSource, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_that_unpacks_to_too_much_is_refused(
+    source: CostSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("finops.insights.savings.hub.MAX_UNPACKED", 1_000)
 
     with pytest.raises(UserError, match="unpacks to more than 1,000 bytes"):

@@ -21,10 +21,10 @@ from finops.insights.savings.schemas import SavingsQuery
 from finops.insights.savings.services import refresh_recommendations, refreshable_sources
 from finops.insights.tasks import refresh_recommendations_of
 from tests.cast import ACTOR, Cast
+from tests.factories.costs import store_lines
 from tests.finops.connections.replay_server import ReplayRequest, ReplayServer, Reply, replay_server
 from tests.finops.insights.savings.bills import volume
 from tests.finops.insights.savings.hub_files import VOLUME_ARN
-from tests.factories.costs import store_lines
 
 TARGET = "CostOptimizationHubService.ListRecommendations"
 

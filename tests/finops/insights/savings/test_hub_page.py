@@ -13,9 +13,9 @@ from accounts.scoping import account_scope
 from finops.costs.models import CostSource
 from finops.insights.models import ImportedSaving
 from tests.cast import Cast
+from tests.factories.costs import add_source
 from tests.finops.insights.savings.bills import volume
 from tests.finops.insights.savings.hub_files import as_csv, row
-from tests.factories.costs import add_source
 
 ClientFor = Callable[[User], Client]
 PAGE = "/a/acme/savings/import/"

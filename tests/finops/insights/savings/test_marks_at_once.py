@@ -15,9 +15,9 @@ from finops.insights.savings.schemas import SavingsQuery
 from finops.insights.savings.services import dismiss
 from finops.lib import clock
 from tests.cast import make_cast
+from tests.factories.costs import add_source
 from tests.finops.insights.savings.bills import NOON, volume
 from tests.waiting import is_blocking_others, threads, wait_until
-from tests.factories.costs import add_source
 
 
 def _dismiss(account: Account, user: User, candidate: SavingCandidate, reason: str) -> SavingsDismissal:

@@ -19,6 +19,7 @@ from finops.insights.savings.recommender_api import SPEND_COMMITMENTS, USAGE_COM
 from finops.insights.savings.schemas import Recommendation, SavingsQuery
 from finops.insights.savings.services import RecommendationImport, refresh_recommendations
 from tests.cast import ACTOR, Cast
+from tests.factories.costs import store_lines
 from tests.finops.connections.replay_server import ReplayServer, Reply
 from tests.finops.insights.savings.cloud_apis import (
     BILLING_ACCOUNT,
@@ -32,7 +33,6 @@ from tests.finops.insights.savings.cloud_apis import (
     saves,
     service_account_key,
 )
-from tests.factories.costs import store_lines
 
 
 @pytest.fixture

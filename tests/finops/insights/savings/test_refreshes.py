@@ -28,6 +28,7 @@ from finops.insights.savings.services import (
 from finops.insights.tasks import find_recommendations_due, refresh_recommendations_of
 from finops.lib import clock
 from tests.cast import ACTOR, Cast
+from tests.factories.costs import add_source, store_lines
 from tests.finops.connections.replay_server import ReplayServer, Reply
 from tests.finops.insights.savings.bills import NOON, volume
 from tests.finops.insights.savings.cloud_apis import (
@@ -43,7 +44,6 @@ from tests.finops.insights.savings.cloud_apis import (
 from tests.finops.insights.savings.hub_files import as_csv, row
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import text_of
-from tests.factories.costs import add_source, store_lines
 
 ClientFor = Callable[[User], Client]
 PAGE = "/a/acme/savings/"

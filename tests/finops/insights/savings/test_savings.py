@@ -12,6 +12,7 @@ import pytest
 from accounts.models import Account
 from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import Recommendation, SavingsAnswer, SavingsQuery
+from tests.factories.costs import Line, add_source
 from tests.finops.insights.savings.bills import (
     FIRST,
     LAST,
@@ -22,7 +23,6 @@ from tests.finops.insights.savings.bills import (
     storage_lines,
     volume,
 )
-from tests.factories.costs import Line, add_source
 
 WEEKEND = (5, 6)
 

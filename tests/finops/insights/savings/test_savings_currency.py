@@ -16,9 +16,9 @@ from finops.insights.models import SavingsDismissal
 from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import SavingsAnswer, SavingsQuery
 from tests.cast import ACTOR, Cast
+from tests.factories.costs import add_source
 from tests.finops.insights.savings.bills import LAST, volume
 from tests.pages import csv_rows
-from tests.factories.costs import add_source
 
 LIST = "/a/acme/savings/"
 RATE = Decimal("1.08761234567891")

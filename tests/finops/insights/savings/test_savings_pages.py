@@ -17,9 +17,9 @@ from finops.insights.models import SavingsDismissal
 from finops.insights.savings.queries import list_savings
 from finops.insights.savings.schemas import Recommendation, SavingsQuery
 from tests.cast import Cast
+from tests.factories.costs import add_source, store_lines
 from tests.finops.insights.savings.bills import FIRST, LAST, commitment_lines, daily, old, volume
 from tests.pages import csv_rows, get_page
-from tests.factories.costs import add_source, store_lines
 
 ClientFor = Callable[[User], Client]
 LIST = "/a/acme/savings/"

@@ -10,8 +10,8 @@ from typing import Any
 from accounts.models import Account
 from finops.insights.simulation.queries import simulate_cost
 from finops.insights.simulation.schemas import SimulationAnswer, SimulationQuery
-from tests.finops.insights.commitments.test_commitments import on_demand
 from tests.factories.costs import Line, add_source
+from tests.finops.insights.commitments.test_commitments import on_demand
 
 DAY = date(2026, 1, 5)
 

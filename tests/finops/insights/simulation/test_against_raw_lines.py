@@ -16,8 +16,8 @@ from accounts.models import Account
 from finops.costs.models import CostSource
 from finops.insights.simulation.schemas import Purchase, UsageGrowth
 from tests.examples import examples
-from tests.finops.insights.simulation.bills import simulate_again
 from tests.factories.costs import Line, cost, store_lines
+from tests.finops.insights.simulation.bills import simulate_again
 
 FIRST, LAST = date(2026, 1, 1), date(2026, 1, 4)
 KINDS = ("on_demand", "spot", "used", "unused", "tax")

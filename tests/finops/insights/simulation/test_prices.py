@@ -12,9 +12,9 @@ from finops.ai_spend.prices import list_prices
 from finops.insights.simulation.schemas import ModelChange, OtherPrice, RegionMove, UsageGrowth
 from finops.lake.schema import extension_column
 from finops.lib.errors import UserError
+from tests.factories.costs import Line, cost
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
 from tests.finops.insights.simulation.bills import DAY, decimals, quantity, simulate
-from tests.factories.costs import Line, cost
 
 
 def price(usage_type: str, amount: str, currency: str = "USD") -> OtherPrice:
@@ -132,7 +132,10 @@ def test_the_usage_of_an_ended_commitment_moves(acme: Account) -> None:
     )
 
     answer = simulate(
-        acme, [covered, eu_machine("24", "200", pricing_category="Committed")], regions=MOVE, commitments="end"
+        acme,
+        [covered, eu_machine("24", "200", pricing_category="Committed")],
+        regions=MOVE,
+        commitments="end",
     )
 
     assert answer.totals[0].simulated == 24 + 72

@@ -16,9 +16,9 @@ from finops.insights.commitments.purchases import UsageSlot, covered_per_hour, p
 from finops.insights.simulation.schemas import Purchase
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
+from tests.factories.costs import cost
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
 from tests.finops.insights.simulation.bills import DAY, decimals, hourly, simulate
-from tests.factories.costs import cost
 
 
 def purchase(per_hour: str, percent: str | None = "50", **fields: Any) -> Purchase:

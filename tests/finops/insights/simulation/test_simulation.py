@@ -10,10 +10,10 @@ import pytest
 from accounts.models import Account
 from finops.insights.simulation.schemas import UsageGrowth
 from finops.lib.errors import UserError
-from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
-from tests.finops.insights.simulation.bills import DAY, simulate
 from tests.factories.costs import cost
 from tests.factories.usage import add_usage, event
+from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
+from tests.finops.insights.simulation.bills import DAY, simulate
 
 
 def growth(percent: str, dimension: str = "", *values: str) -> UsageGrowth:

@@ -16,11 +16,11 @@ from finops.insights.simulation.page_query import prices_of
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange, each_day
 from tests.cast import Cast, signed_in
+from tests.factories.costs import add_source, cost
 from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
 from tests.finops.insights.simulation.bills import DAY, hourly
 from tests.mcpserver.mcp_client import McpClient, mint
 from tests.pages import text_of
-from tests.factories.costs import add_source, cost
 
 URL = "/a/acme/simulation/"
 PLAN = "/a/acme/commitments/purchase/"

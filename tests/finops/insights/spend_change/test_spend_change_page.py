@@ -12,8 +12,8 @@ import pytest
 
 from accounts.scoping import account_scope
 from tests.cast import Cast, signed_in
-from tests.pages import csv_rows
 from tests.factories.costs import add_source, cost
+from tests.pages import csv_rows
 
 URL = "/a/acme/spend-change/"
 MONTHS = {

@@ -17,9 +17,9 @@ from finops.allocation.rules import Copy, Rule
 from finops.allocation.services.cost_tags import create_cost_tag
 from finops.insights.tag_recommendations.queries import RecommendationDetail, find_recommendations
 from tests.cast import Cast, signed_in
+from tests.factories.costs import add_source
 from tests.finops.insights.tag_recommendations.test_recommendations import UNTIDY, tagged_line
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.factories.costs import add_source
 
 PAGE = "/a/acme/cost-tags/recommendations/"
 DRAFT = f"{PAGE}draft/"
@@ -64,7 +64,9 @@ def test_keys_are_listed_by_coverage_and_escaped(cast: Cast, account_with_untidy
 
 
 @pytest.mark.parametrize(("kind", "lines"), [("", 5), ("untagged_cost", 3), ("keys", 5)])
-def test_the_csv_has_what_the_page_lists(cast: Cast, account_with_untidy_tags: Account, kind: str, lines: int) -> None:
+def test_the_csv_has_what_the_page_lists(
+    cast: Cast, account_with_untidy_tags: Account, kind: str, lines: int
+) -> None:
     answer = signed_in(cast.viewer).get(PAGE, {"kind": kind, "format": "csv"})
 
     assert len(b"".join(answer).decode().strip().splitlines()) == lines
@@ -74,7 +76,9 @@ def test_without_tags_the_page_says_where_they_come_from(cast: Cast, acme: Accou
     assert "No tags in the cost yet" in signed_in(cast.viewer).get(PAGE).content.decode()
 
 
-def test_a_draft_opens_in_the_editor_and_nothing_is_saved(cast: Cast, account_with_untidy_tags: Account) -> None:
+def test_a_draft_opens_in_the_editor_and_nothing_is_saved(
+    cast: Cast, account_with_untidy_tags: Account
+) -> None:
     detail = _first_of_kind(account_with_untidy_tags, "same_keys")
 
     page = signed_in(cast.member).get(DRAFT, {"id": detail.row.id}).content.decode()
@@ -84,9 +88,14 @@ def test_a_draft_opens_in_the_editor_and_nothing_is_saved(cast: Cast, account_wi
     assert not CostTag.objects.exists()
 
 
-def test_a_draft_for_a_cost_tag_is_saved_to_it_once_reviewed(cast: Cast, account_with_untidy_tags: Account) -> None:
+def test_a_draft_for_a_cost_tag_is_saved_to_it_once_reviewed(
+    cast: Cast, account_with_untidy_tags: Account
+) -> None:
     cost_tag = create_cost_tag(
-        account=account_with_untidy_tags, actor=cast.actor, key="environment", rules=[Rule(copy=Copy(keys=("env",)))]
+        account=account_with_untidy_tags,
+        actor=cast.actor,
+        key="environment",
+        rules=[Rule(copy=Copy(keys=("env",)))],
     )
     detail = _first_of_kind(account_with_untidy_tags, "same_keys")
     client = signed_in(cast.member)
@@ -101,7 +110,9 @@ def test_a_draft_for_a_cost_tag_is_saved_to_it_once_reviewed(cast: Cast, account
     assert edit in page
     cost_tag.refresh_from_db()
     assert [rule["copy"]["keys"] for rule in cost_tag.rules] == [["env"], ["Env", "user:env"]]
-    assert "same_keys" not in {each.row.kind for each in find_recommendations(account_with_untidy_tags).details}
+    assert "same_keys" not in {
+        each.row.kind for each in find_recommendations(account_with_untidy_tags).details
+    }
 
 
 def test_a_viewer_cannot_open_a_draft(cast: Cast, account_with_untidy_tags: Account) -> None:
@@ -118,7 +129,9 @@ def test_another_account_sees_nothing_of_them(cast: Cast, account_with_untidy_ta
     assert stranger.get(DRAFT, {"id": detail.row.id}).status_code == 404
 
 
-def test_a_recommendation_that_is_gone_leads_to_the_present_ones(cast: Cast, account_with_untidy_tags: Account) -> None:
+def test_a_recommendation_that_is_gone_leads_to_the_present_ones(
+    cast: Cast, account_with_untidy_tags: Account
+) -> None:
     page = signed_in(cast.member).get(DRAFT, {"id": "same-keys-0"}).content.decode()
 
     assert "That recommendation no longer exists. These are the current ones." in page
@@ -137,13 +150,19 @@ def test_the_tool_answers_as_the_page_does(cast: Cast, account_with_untidy_tags:
     assert answer["keys"][0]["key"] == "env"
 
 
-def test_a_page_with_many_tags_asks_as_many_questions_as_one_with_few(cast: Cast, account_with_untidy_tags: Account) -> None:
+def test_a_page_with_many_tags_asks_as_many_questions_as_one_with_few(
+    cast: Cast, account_with_untidy_tags: Account
+) -> None:
     client = signed_in(cast.viewer)
     with CaptureQueriesContext(
         connection,
     ) as few:
         client.get(PAGE)
-    add_source(account_with_untidy_tags, [tagged_line("5", {f"key{n}": "a", f"Key-{n}": "A"}) for n in range(30)], name="Other")
+    add_source(
+        account_with_untidy_tags,
+        [tagged_line("5", {f"key{n}": "a", f"Key-{n}": "A"}) for n in range(30)],
+        name="Other",
+    )
     client.get(PAGE)
     with CaptureQueriesContext(connection) as many:
         client.get(PAGE)

@@ -19,11 +19,11 @@ from finops.exchange_rates.services import upload_rates
 from mcpserver.registry import ToolAccess, registry
 from tests import recordings
 from tests.cast import ACTOR
+from tests.factories.module_scope import module_account
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load
 from tests.finops.lake.engine.both_engines import Comparison, compare_engines
 from tests.interface.demo_pages import pages
 from tests.mcpserver.mcp_client import McpClient
-from tests.factories.module_scope import module_account
 
 pytestmark = pytest.mark.slow
 

@@ -76,7 +76,9 @@ def test_a_column_that_no_file_has_is_a_typed_null() -> None:
 
 
 def test_the_days_are_filtered_where_the_files_are_read() -> None:
-    facts = sqlglot.parse_one(sql(billed_by("service"), File("/a", EVERYTHING)), dialect="duckdb").find(exp.CTE)
+    facts = sqlglot.parse_one(sql(billed_by("service"), File("/a", EVERYTHING)), dialect="duckdb").find(
+        exp.CTE
+    )
     assert facts is not None
     assert "BETWEEN CAST('2026-01-01' AS DATE) AND CAST('2026-02-01' AS DATE)" in facts.sql("duckdb")
 

@@ -118,8 +118,14 @@ def test_tag_keys_that_differ_in_case_stay_separate(cast: Cast) -> None:
         [line(JANUARY, 1, tags={"Env": "a", "env": "b"}), line(JANUARY, 2, tags={"env": "a"})],
     )
     keys = ["Env", "env"]
-    assert as_dict(run_query(cast.account, billed_by(schema.tag_column("Env")), tag_keys=keys)) == {"a": 1, None: 2}
-    assert as_dict(run_query(cast.account, billed_by(schema.tag_column("env")), tag_keys=keys)) == {"b": 1, "a": 2}
+    assert as_dict(run_query(cast.account, billed_by(schema.tag_column("Env")), tag_keys=keys)) == {
+        "a": 1,
+        None: 2,
+    }
+    assert as_dict(run_query(cast.account, billed_by(schema.tag_column("env")), tag_keys=keys)) == {
+        "b": 1,
+        "a": 2,
+    }
     assert queries.tag_keys(cast.account) == ["Env", "env"]
 
 
@@ -138,7 +144,10 @@ def test_a_tag_that_nothing_has_is_null_everywhere(cast: Cast) -> None:
 def test_any_tag_key_can_be_asked(cast: Cast, key: str) -> None:
     store(cast.account, [line(JANUARY, 1, tags={key: "x"})])
     store(cast.account, [line(FEBRUARY, 2)], month=FEBRUARY)
-    assert as_dict(run_query(cast.account, billed_by(schema.tag_column(key)), tag_keys=[key])) == {"x": 1, None: 2}
+    assert as_dict(run_query(cast.account, billed_by(schema.tag_column(key)), tag_keys=[key])) == {
+        "x": 1,
+        None: 2,
+    }
 
 
 HOSTILE = [

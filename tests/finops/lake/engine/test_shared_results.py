@@ -86,7 +86,9 @@ def test_another_version_computes_its_own(cast: Cast, redis: Redis, monkeypatch:
         run_query(cast.account, billed_by("service"))
 
 
-def test_the_oldest_entry_is_evicted_when_the_cache_is_full(cast: Cast, redis: Redis, settings: Settings) -> None:
+def test_the_oldest_entry_is_evicted_when_the_cache_is_full(
+    cast: Cast, redis: Redis, settings: Settings
+) -> None:
     settings.LAKE_ANSWERS_BYTES = 10_000
     store(cast.account, [line(JANUARY, 1)])
     for number in range(30):

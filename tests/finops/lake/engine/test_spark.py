@@ -28,12 +28,12 @@ from finops.lib import clock
 from finops.lib.cost_access import CostLimit
 from tests.cast import Cast
 from tests.examples import examples
+from tests.factories.days import NOON
 from tests.finops.lake.engine.both_engines import rows_of
 from tests.finops.lake.engine.test_engine import HOSTILE
 from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, billed_by, line, store, total
-from tests.ingestion.push_client import event, create_push_client
+from tests.ingestion.push_client import create_push_client, event
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.factories.days import NOON
 
 pytestmark = pytest.mark.django_db
 

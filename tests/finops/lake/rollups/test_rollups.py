@@ -286,7 +286,9 @@ def test_rollups_that_a_worker_of_an_earlier_version_wrote_meanwhile_stay_and_ou
     before = {file.path for file in storage().files()}
     write = rollups.write_rollups
 
-    def rewrite_first(account: Account, segment: LakeSegment, levels: Sequence[Level]) -> list[rollups.NewRollup]:
+    def rewrite_first(
+        account: Account, segment: LakeSegment, levels: Sequence[Level]
+    ) -> list[rollups.NewRollup]:
         LakeSegment.objects.unscoped().update(summarised_at=clock.now())
         return write(account, segment, levels)
 

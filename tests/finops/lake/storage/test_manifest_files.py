@@ -158,7 +158,9 @@ def test_cached_files_equal_those_of_postgresql(
         cast.account, cost_manifest(cast.account), *days, group_columns, allow_rollups=allow_rollups
     )
 
-    assert files == queries.segment_files(cast.account, Kind.COST, *days, group_columns, allow_rollups=allow_rollups)
+    assert files == queries.segment_files(
+        cast.account, Kind.COST, *days, group_columns, allow_rollups=allow_rollups
+    )
 
 
 def test_questions_of_two_accounts_read_their_own_files(cast: Cast) -> None:

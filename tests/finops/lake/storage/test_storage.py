@@ -19,7 +19,17 @@ from finops.lake.storage import garbage_collection
 from finops.lake.storage.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.facts import FEBRUARY, JANUARY, as_dict, billed_by, line, run_query, store, total, write
+from tests.finops.lake.facts import (
+    FEBRUARY,
+    JANUARY,
+    as_dict,
+    billed_by,
+    line,
+    run_query,
+    store,
+    total,
+    write,
+)
 from tests.s3 import variables
 
 CONTENT = b"facts"

@@ -22,7 +22,7 @@ from finops.lake.usage.flush import flush_usage
 from finops.lake.usage.usage_removal import drop_usage_before, rows_to_scan, void_batch
 from finops.lib import clock, time_limit
 from tests.cast import Cast
-from tests.finops.lake.events import ALWAYS, NOON, Event, quantity_by, push, run_query
+from tests.finops.lake.events import ALWAYS, NOON, Event, push, quantity_by, run_query
 from tests.finops.lake.usage.test_flush import live, rows
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from finops.lake.storage.storage import storage
 from finops.lake.usage import flush, usage_table
 from finops.lake.usage.flush import flush_usage
 from tests.cast import Cast
-from tests.finops.lake.events import ALWAYS, NOON, Event, quantity_by, push, run_query, sum_by_key
+from tests.finops.lake.events import ALWAYS, NOON, Event, push, quantity_by, run_query, sum_by_key
 
 pytestmark = pytest.mark.django_db
 COLUMNS = ("event_time", "source", "customer_id", "metric", "unit", "quantity", "batch", "position")
@@ -167,7 +167,10 @@ def test_more_keys_than_a_segment_holds_make_several(cast: Cast) -> None:
     flush_usage(cast.account)
     assert quantity_by(cast.account, "quantity") == before
     assert queries.dimension_keys(cast.account) == sorted(keys)
-    assert quantity_by(cast.account, schema.dimension_column(keys[-1]), keys[-1])[f"v{len(keys) - 1}"] == len(keys) - 1
+    assert (
+        quantity_by(cast.account, schema.dimension_column(keys[-1]), keys[-1])[f"v{len(keys) - 1}"]
+        == len(keys) - 1
+    )
     assert 3 <= len(live(cast.account)) <= 5
 
 

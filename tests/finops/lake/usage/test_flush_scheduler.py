@@ -30,7 +30,7 @@ from finops.lake.usage.flush_scheduler import (
 from finops.lake.usage.usage_removal import drop_usage_before, void_batch
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.events import Event, quantity_by, push
+from tests.finops.lake.events import Event, push, quantity_by
 from tests.servers import database_url
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -82,7 +82,9 @@ def test_an_account_is_due_when_many_wait_and_the_fullest_comes_first(
 
 
 @pytest.mark.django_db
-def test_a_flush_that_fails_is_retried_with_growing_delays_until_it_works(cast: Cast, broken_lake: Path) -> None:
+def test_a_flush_that_fails_is_retried_with_growing_delays_until_it_works(
+    cast: Cast, broken_lake: Path
+) -> None:
     with later():
         push(cast.account, [Event()])
     assert stuck(cast.account) is not None

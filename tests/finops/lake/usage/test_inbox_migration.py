@@ -16,7 +16,7 @@ from finops.lake import queries
 from finops.lake.schema import Kind
 from finops.lake.usage import flush
 from tests.cast import Cast
-from tests.finops.lake.events import Event, quantity_by, push, waiting_rows
+from tests.finops.lake.events import Event, push, quantity_by, waiting_rows
 
 # The migration is history: the data of the version before this one, which tests/upgrades loads, has a newer inbox.
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]

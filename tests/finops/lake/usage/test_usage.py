@@ -29,10 +29,10 @@ from tests.finops.lake.events import (
     ALWAYS,
     NOON,
     Event,
-    quantity_by,
-    flush,
     delete_usage,
+    flush,
     push,
+    quantity_by,
     run_query,
     store,
     sum_by_key,
@@ -85,7 +85,9 @@ def test_events_split_over_segments_and_inbox_add_up_as_python_adds_them(
     )
     assert quantity_by(cast.account, "unit") == sum_by_key((event.unit, event.quantity) for event in every)
     assert quantity_by(cast.account, "day") == sum_by_key((event.day, event.quantity) for event in every)
-    assert quantity_by(cast.account, "event_time") == sum_by_key((event.event_time, event.quantity) for event in every)
+    assert quantity_by(cast.account, "event_time") == sum_by_key(
+        (event.event_time, event.quantity) for event in every
+    )
     for key in keys:
         assert quantity_by(cast.account, schema.dimension_column(key), *keys) == sum_by_key(
             (event.dimensions.get(key), event.quantity) for event in every
@@ -166,8 +168,12 @@ def test_a_day_is_that_of_utc(cast: Cast, waiting: bool) -> None:
     add_events(cast.account, [Event(Decimal(1), datetime(2026, 1, 2, 8, 59, 59, 999999, tzinfo=east))])
     add_events(cast.account, [Event(Decimal(2), datetime(2026, 1, 2, 9, tzinfo=east))])
     assert quantity_by(cast.account, "day") == {date(2026, 1, 1): 1, date(2026, 1, 2): 2}
-    assert quantity_by(cast.account, "day", days=(date(2026, 1, 2), date(2026, 1, 2))) == {date(2026, 1, 2): 2}
-    assert quantity_by(cast.account, "day", days=(date(2026, 1, 1), date(2026, 1, 1))) == {date(2026, 1, 1): 1}
+    assert quantity_by(cast.account, "day", days=(date(2026, 1, 2), date(2026, 1, 2))) == {
+        date(2026, 1, 2): 2
+    }
+    assert quantity_by(cast.account, "day", days=(date(2026, 1, 1), date(2026, 1, 1))) == {
+        date(2026, 1, 1): 1
+    }
 
 
 def test_the_first_and_the_last_moment_there_are_can_wait(cast: Cast) -> None:

@@ -123,9 +123,7 @@ def test_a_question_between_any_two_steps_sees_each_event_exactly_once(cast: Cas
     assert len(set(steps)) > 30
 
 
-def test_changes_during_a_query_do_not_change_its_answer(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changes_during_a_query_do_not_change_its_answer(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between its look at the manifest and its reading of the files, another thread flushes, merges or voids."""
     ledger = Ledger(cast.account, 3)
     ledger.push()
