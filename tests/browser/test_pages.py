@@ -222,6 +222,16 @@ def test_a_dark_page_is_printed_on_white(new_page: NewPage) -> None:
     expect(html).to_have_attribute("data-bs-theme", "dark")
 
 
+def test_a_printed_list_has_no_search(new_page: NewPage) -> None:
+    page = new_page("owner")
+    page.goto("/a/acme/settings/audit-log/")
+    expect(page.locator(".list-tools")).to_be_visible()
+
+    page.emulate_media(media="print")
+
+    expect(page.locator(".list-tools")).to_be_hidden()
+
+
 def test_the_first_tab_skips_to_the_content(new_page: NewPage) -> None:
     page = new_page("viewer")
     page.goto("/a/acme/")
