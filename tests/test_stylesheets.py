@@ -12,10 +12,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 
 from tests.test_architecture import PACKAGES, ROOT
 
 TEMPLATES = ROOT / "templates"
+PACKAGE_TEMPLATES = Path(apps.get_app_config("allauth").path) / "templates"
+"""Some of our pages extend them."""
 STYLESHEETS = sorted((ROOT / "static/css").glob("*.css"))
 TABLER = ROOT / "node_modules/@tabler/core/dist/css/tabler.min.css"
 
@@ -64,11 +67,11 @@ EXPRESSION = "*"
 def templates() -> dict[str, str]:
     """The text of each template by its name, without comments. Emails have styles of their own."""
     comments = re.compile(r"{#.*?#}|{% comment %}[\s\S]*?{% endcomment %}")
-    names = [path.relative_to(TEMPLATES) for path in sorted(TEMPLATES.rglob("*.html"))]
     return {
-        str(name): comments.sub("", (TEMPLATES / name).read_text())
-        for name in names
-        if not {"mail", "email"} & set(name.parts)
+        str(path.relative_to(folder)): comments.sub("", path.read_text())
+        for folder in (PACKAGE_TEMPLATES, TEMPLATES)
+        for path in sorted(folder.rglob("*.html"))
+        if not {"mail", "email"} & set(path.relative_to(folder).parts)
     }
 
 
