@@ -156,7 +156,7 @@ def test_a_page_marks_an_event_on_its_charts_and_lists_it(cast: Cast, acme: Acco
     assert (
         '<a href="https://git.example.com/142" rel="noopener noreferrer nofollow">checkout v142</a>' in page
     )
-    assert '<td class="cell-name">Ada</td>' in page
+    assert '<td class="cell-name" data-label="Actor">Ada</td>' in page
     assert "dashboards/widgets/" in MARKED[template] or "data-chart-markers" in page
 
 

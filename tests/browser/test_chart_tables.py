@@ -46,3 +46,14 @@ def test_a_day_of_a_chart_is_a_block_that_names_its_series(new_page: NewPage) ->
     tops = cells.evaluate_all("(nodes) => nodes.map((node) => node.getBoundingClientRect().top)")
     assert tops == sorted(set(tops))
     assert cells.last.get_attribute("data-label") == "Total"
+
+
+def test_a_list_without_rows_has_no_headings_to_sort_by_on_a_phone(new_page: NewPage) -> None:
+    page = new_page("viewer", width=390)
+
+    page.goto("/a/acme/customers/?q=nothing+like+it")
+
+    expect(page.get_by_text("No customers match “nothing like it”.")).to_be_visible()
+    expect(page.locator("thead a.sort").first).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(page.locator("thead a.sort").first).to_be_visible()
