@@ -147,6 +147,11 @@ def note_of(compared: ComparisonRanges, days: DateRange, names: Mapping[int, str
     return " ".join(parts)
 
 
+def unequal_days_clause(current: DateRange, previous: DateRange) -> str:
+    """Return a clause on compared periods of different lengths, such as February and January; empty for equal ones."""
+    return "" if current.days == previous.days else f"; {current.days} days compared with {previous.days}"
+
+
 def source_override_sentences(compared: ComparisonRanges, names: Mapping[int, str]) -> list[str]:
     """Return a sentence on the sources that pair other days than most, and one on the sources that are left out."""
     own = [each for each in compared.source_overrides if each.current and each.source_id in names]

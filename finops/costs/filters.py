@@ -6,7 +6,7 @@ for no value, such as `(untagged)`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -106,6 +106,11 @@ class ResolvedFilter:
     @property
     def wants_absent(self) -> bool:
         return self.dimension.absent in [value.strip().lower() for value in self.values]
+
+
+def dimension_warnings(dimensions: Iterable[Dimension]) -> list[str]:
+    """Return the warnings of these dimensions, each once."""
+    return list(dict.fromkeys(sentence for item in dimensions for sentence in item.warnings))
 
 
 def resolve_filters(context: DimensionContext, filters: Sequence[Filter]) -> list[ResolvedFilter]:

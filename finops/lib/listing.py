@@ -177,8 +177,8 @@ class ListPage(Generic[Row]):
         headers = [ColumnHeader(column.label, "", "", column.numeric, column.help) for column in columns]
         return Listing(self, columns, rows, rows, len(rows), headers, "", [], [], "", None)
 
-    def csv(self, rows: Iterable[Row]) -> StreamingHttpResponse:
-        return csv_of(self.name, [column for column in self.columns if column.exported], rows)
+    def csv(self, rows: Iterable[Row], note: str = "") -> StreamingHttpResponse:
+        return csv_of(self.name, [column for column in self.columns if column.exported], rows, note)
 
     def listing(self, request: HttpRequest, rows: Iterable[Row]) -> Listing[Row]:
         """Return the rows by `?q=` (every word occurs in some column), the filters, and `?sort=name` or `?sort=-name`.
@@ -309,14 +309,26 @@ def _csv_number(value: Decimal) -> str:
     return f"{value:f}"
 
 
-def csv_of(name: str, columns: Sequence[Column[Row]], rows: Iterable[Row]) -> StreamingHttpResponse:
-    """Return the list as CSV with the common columns, which are computed here, before the first row is sent."""
+NOTE_LABEL = "data note"
+"""The header of a list's note. Lists may have a column Note of their own, with people's words on a row."""
+
+
+def csv_of(
+    name: str, columns: Sequence[Column[Row]], rows: Iterable[Row], note: str = ""
+) -> StreamingHttpResponse:
+    """Return the list as CSV with the common columns, which are computed here, before the first row is sent.
+
+    `note` says what the whole list leaves out or rests on, as in `CsvTable`; the first row has it in the last column.
+    """
     common = [column for each in common_columns.values() if (column := each()) is not None]
     ends = [value for _, value in common]
+    header = [*(column.label for column in columns), *(label for label, _ in common)]
     values = ([*(column.value(row) for column in columns), *ends] for row in rows)
-    return csv_response(
-        name, [*(column.label for column in columns), *(label for label, _ in common)], values
-    )
+    if not note:
+        return csv_response(name, header, values)
+    notes = chain([note], repeat(None))
+    with_note = ([*row, each] for row, each in zip(values, notes, strict=False))
+    return csv_response(name, [*header, NOTE_LABEL], with_note)
 
 
 CommonColumn = Callable[[], tuple[str, Any] | None]

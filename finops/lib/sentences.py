@@ -39,6 +39,10 @@ def change_percent_text(ratio: Decimal) -> str:
     return f"+{text.replace('>99.9', '100.0')}" if ratio > 0 else text
 
 
+LARGE_RATIO = Decimal(10)
+"""The ratio of a change from which a sentence has the earlier amount instead: the base of 1,000 % is close to zero."""
+
+
 def exact_number(value: Decimal) -> str:
     """`1,234.5`: every digit, no trailing zeros."""
     text = f"{value:,f}"

@@ -98,10 +98,10 @@ def list_usage_events(account: Account, query: EventsQuery, *, deadline: float |
         return _answer(
             account, [], hint=usage_text.HOW_TO_PUSH, summary=f"{quote(account.name)} has no usage yet."
         )
-    customers, warnings = find_customers(account, [query.customer] if query.customer else [])
+    customers = find_customers(account, [query.customer] if query.customer else [])
     page = _Page(
         metric=find_metric(metrics, query.metric).name if query.metric else "",
-        customers=customers,
+        customers=customers.ids,
         keys=tuple(lake_queries.dimension_keys(account)),
         limit=query.limit,
         after=after,
@@ -114,7 +114,7 @@ def list_usage_events(account: Account, query: EventsQuery, *, deadline: float |
         account,
         _events(account, shown),
         cursor=more,
-        warnings=warnings,
+        warnings=customers.warnings,
         summary=_summary(account, query, days, shown, more),
         hint=_hint(query, shown, more),
     )

@@ -102,14 +102,24 @@ def find_filters(
     )
 
 
-def find_customers(account: Account, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+@dataclass(frozen=True)
+class CustomerMatches:
+    """The ids of customers. On names that no customer has: clauses for the first sentence, and warnings with similar
+    names."""
+
+    ids: tuple[str, ...] = ()
+    clauses: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def find_customers(account: Account, names: Sequence[str]) -> CustomerMatches:
     """Return the ids of customers given by id, or by name in any case; and warnings about unknown ones.
 
     A name of two customers means both. Raises UserError for an impossible id. One query, and up to two more for each
     unknown of the first three.
     """
     if not names:
-        return (), []
+        return CustomerMatches()
     if any("\x00" in value for value in names):
         raise UserError("customers: an ID must not have a NUL character. Remove it.", field="customers")
     by_id, by_name = _customers(account, names)
@@ -119,10 +129,14 @@ def find_customers(account: Account, names: Sequence[str]) -> tuple[tuple[str, .
         matching_ids = [value] if value in by_id else by_name.get(value.strip().lower(), [])
         ids += matching_ids or [value]
         unknown += [] if matching_ids else [value]
+    clauses = [_unknown_customer(value) for value in unknown[:MAX_WARNINGS]]
     warnings = [_unknown_customer_warning(account, value) for value in unknown[:MAX_WARNINGS]]
     if len(unknown) > MAX_WARNINGS:
-        warnings.append(f"{len(unknown) - MAX_WARNINGS} more requested customers do not exist.")
-    return tuple(dict.fromkeys(ids)), warnings
+        more = len(unknown) - MAX_WARNINGS
+        text = "1 more requested customer does" if more == 1 else f"{more} more requested customers do"
+        clauses.append(f"{text} not exist")
+        warnings.append(f"{text} not exist.")
+    return CustomerMatches(tuple(dict.fromkeys(ids)), tuple(clauses), tuple(warnings))
 
 
 def customer_names(account: Account, ids: Sequence[str]) -> dict[str, str]:
@@ -145,6 +159,10 @@ def _customers(account: Account, names: Sequence[str]) -> tuple[set[str], dict[s
     return by_id, by_name
 
 
+def _unknown_customer(value: str) -> str:
+    return f"no customer with the ID or name {value[:SHOWN_LENGTH]!r}"
+
+
 def _unknown_customer_warning(account: Account, value: str) -> str:
     part = value.strip()
     rows = Customer.objects.filter(account=account)
@@ -161,7 +179,7 @@ def _unknown_customer_warning(account: Account, value: str) -> str:
         for name in names:
             by_customer.setdefault(next(row[0] for row in candidates if name in row), name)
     advice = f" Nearest: {', '.join(quote(each, SHOWN_LENGTH) for each in names)}." if names else ""
-    problem = f"no customer with the ID or name {value[:SHOWN_LENGTH]!r}"
+    problem = _unknown_customer(value)
     offer_choice(NameChoice(CUSTOMER, problem, value, tuple(by_customer.values())))
     return f"{problem[0].upper()}{problem[1:]}.{advice}"
 

@@ -16,7 +16,7 @@ from finops.lib.answers import AccountRef, AppliedPeriod, largest_that_fits
 from finops.lib.errors import UserError
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange, bucket_start, next_bucket, partial_bucket_warnings
-from finops.lib.sentences import change_percent_text, quote
+from finops.lib.sentences import LARGE_RATIO, change_percent_text, quote
 from finops.lib.usage_problems import clause_warnings, clauses_text, problem_clauses
 from ingestion.models import UsageMetric
 from ingestion.queries import usage_text
@@ -62,7 +62,7 @@ class _ResolvedQuery:
     """Clauses on sources that may lack usage of these days."""
     event_dimensions: EventDimensions
     filter_clause: str = ""
-    """A clause on filters that the metric does not have."""
+    """A clause on customers that the account does not have, and on filters that the metric does not have."""
 
 
 def query_usage(
@@ -117,7 +117,8 @@ def _add_unmatched_filters(
         deadline=deadline,
     )
     warnings = [*resolved_query.warnings, *unmatched.warnings]
-    return dataclasses.replace(resolved_query, warnings=warnings, filter_clause=unmatched.clause)
+    clause = resolved_query.filter_clause + unmatched.clause
+    return dataclasses.replace(resolved_query, warnings=warnings, filter_clause=clause)
 
 
 def _customers(resolved_query: _ResolvedQuery, usage: MetricUsage, deadline: float | None) -> int:
@@ -190,7 +191,7 @@ def _resolve_query(
     metric = find_metric(metrics, query.metric) if query.metric else metrics[0]
     group = find_group(event_dimensions, query.group_by)
     filtered = [value for item in query.filters if item.dimension == CUSTOMER for value in item.values]
-    customers, of_customers = find_customers(account, [*query.customers, *filtered])
+    customers = find_customers(account, [*query.customers, *filtered])
     of_keys = [item for item in query.filters if item.dimension != CUSTOMER]
     dimensions, of_dimensions = find_filters(event_dimensions, of_keys)
     metric_query = MetricQuery(
@@ -198,7 +199,7 @@ def _resolve_query(
         days=days,
         granularity=query.granularity,
         by=group.value,
-        customers=customers,
+        customers=customers.ids,
         dimensions=dimensions,
         top=None if all_groups else query.top,
     )
@@ -209,9 +210,10 @@ def _resolve_query(
         query,
         metric,
         metric_query,
-        [*metric_warnings, *of_group, *of_customers, *of_dimensions],
+        [*metric_warnings, *of_group, *customers.warnings, *of_dimensions],
         problem_clauses(source_problems(account), days.end),
         event_dimensions,
+        "".join(f"; {each}" for each in customers.clauses),
     )
 
 
@@ -283,7 +285,15 @@ def _comparison_text(comparison: PeriodComparison | None, customers: int) -> str
     if change.previous_quantity is None or change.ratio is None:
         return f" Change vs. {days} is unknown: {change.reason} {active[0].upper()}{active[1:]}."
     gaps = f" ({comparison.gaps})" if comparison.gaps else ""
-    return f" {change_percent_text(change.ratio)} vs. {days}{gaps}; {active}."
+    return f" {_change_text(change.ratio, change.current_quantity, change.previous_quantity)} vs. {days}{gaps}; {active}."
+
+
+def _change_text(share: Decimal, current: Decimal | None, previous: Decimal) -> str:
+    """Return a change in percent; both quantities where the earlier one is close to zero."""
+    if share.copy_abs() < LARGE_RATIO:
+        return change_percent_text(share)
+    now = usage_text.format_quantity(current or Decimal(0), None)
+    return f"{now} after {usage_text.format_quantity(previous, None)}"
 
 
 def _comparison_warnings(query: UsageQuery, comparison: PeriodComparison | None) -> list[str]:

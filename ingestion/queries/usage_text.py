@@ -10,11 +10,13 @@ from accounts.models import Account
 from finops.lib import clock
 from finops.lib.formats.numbers import plural
 from finops.lib.money import round_amount
-from finops.lib.sentences import exact_number, largest_parts, quote, truncate
+from finops.lib.sentences import exact_number, join_first, largest_parts, quote, truncate
 from finops.lib.usage_problems import clauses_text
 from ingestion.models import UsageMetric
 from ingestion.queries.metrics import usage_metrics
+from ingestion.queries.resolution import PREFIX
 from ingestion.queries.usage import MetricQuery, MetricUsage
+from ingestion.queries.usage_lake import NONE
 from ingestion.schemas import UsageRow
 
 NAMED_ROWS = 3
@@ -62,8 +64,24 @@ def summary(
     count = f"{usage.days_with_data} days" if usage.days_with_data != 1 else "one day"
     how = AGGREGATIONS[usage.aggregation].format(days=count)
     of = " within the filters" if is_filtered else ""
-    not_final = f"{_days_clause(metric_query, usage)}{filter_clause}{clauses_text(problems)}"
+    mixed = f"{units_clause(usage.units)}{_days_clause(metric_query, usage)}"
+    not_final = f"{mixed}{filter_clause}{_group_clause(metric_query, rows)}{clauses_text(problems)}"
     return f"{quote(account.name)}, {title(metric)}{of} {when}: {format_quantity(usage.total, usage.unit)} {how}{not_final}{_largest_rows_text(rows, usage.unit)}."
+
+
+def units_clause(units: Sequence[str]) -> str:
+    """Return a clause on the units of which a quantity is the sum; empty for one unit."""
+    if len(units) < 2:
+        return ""
+    named = join_first([quote(each, NAME_LENGTH) for each in units], NAMED_UNITS)
+    return f"; added without conversion: units {named}"
+
+
+def _group_clause(metric_query: MetricQuery, rows: Sequence[UsageRow]) -> str:
+    """Return a clause on a grouping dimension that no event has: "most of it: '(none)'" alone would mislead."""
+    if not metric_query.by.startswith(PREFIX) or [row.value for row in rows] != [NONE]:
+        return ""
+    return f"; none of these events has dimension {quote(metric_query.by.removeprefix(PREFIX), NAME_LENGTH)}"
 
 
 def _days_clause(metric_query: MetricQuery, usage: MetricUsage) -> str:

@@ -51,10 +51,12 @@ def test_a_source_that_stopped_is_named_only_if_the_filters_can_select_its_cost(
     bring(today, "GCP", "Run", 7, date(2026, 3, 5))
     add_usage(today.account, [event(day, "globex", 5) for day in MARCH_TO_DATE])
 
-    assert "'GCP' has no cost lines after 2026-03-05" in summary_of(mcp_client, tool, **arguments)
-    assert "'GCP' has no cost lines after 2026-03-05" in summary_of(
-        mcp_client, tool, **arguments, filters=OF_GCP
-    )
+    whole = summary_of(mcp_client, tool, **arguments)
+    of_gcp = summary_of(mcp_client, tool, **arguments, filters=OF_GCP)
+
+    assert "'GCP' from 2026-03-04 (no cost lines after 2026-03-05)" in whole
+    assert "14.00 USD on 2026-03-04 to 2026-03-05 is incomplete; 'GCP' has no cost lines after" in of_gcp
+    assert whole.count("GCP") == of_gcp.count("GCP") == 1
     for filters in (OF_AWS, NOT_GCP):
         sentence = summary_of(mcp_client, tool, **arguments, filters=filters)
         assert "GCP" not in sentence
@@ -69,8 +71,8 @@ def test_sources_that_are_complete_to_different_days_are_named_with_their_own(
     sentence = summary_of(mcp_client, "querySpend", period="month_to_date")
 
     assert (
-        ", of which 34.00 USD is incomplete: 'AWS' from 2026-03-18 and 'GCP' from 2026-03-04; 'GCP' has no cost"
-        in sentence
+        ", of which 34.00 USD is incomplete: 'AWS' from 2026-03-18 and 'GCP' from 2026-03-04 (no cost lines after "
+        "2026-03-05)" in sentence
     )
 
 

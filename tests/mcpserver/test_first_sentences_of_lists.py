@@ -11,6 +11,7 @@ from finops.alerts.models import AlertChannel
 from finops.allocation.services.splits import SplitDraft, create_split
 from finops.costs.services.closed_months import close_month
 from finops.costs.services.cost_view import change_cost_view
+from finops.insights.models import AnomalyRun
 from tests.cast import Cast
 from tests.factories.bills import Bills, line, usage
 from tests.factories.costs import add_source, cost
@@ -216,6 +217,15 @@ def test_days_that_no_bill_covers_have_no_anomalies_for_that_reason(
     )
 
 
+def test_no_anomaly_after_a_detection_that_failed_says_so(acme: Account, mcp_client: McpClient) -> None:
+    add_march(acme)
+    AnomalyRun.objects.create(account=acme, finished_at=NOON, error="The query took too long.")
+
+    assert summary_of(mcp_client, "listAnomalies") == (
+        "'Acme' has no open anomaly; the last anomaly detection failed."
+    )
+
+
 def test_an_alert_that_can_never_be_sent_says_so(acme: Account, writer: McpClient) -> None:
     add_march(acme)
     acme.currencies = ["USD"]
@@ -254,5 +264,5 @@ def test_a_source_that_stopped_is_named_next_to_the_amount_of_its_incomplete_day
     with at(NOON.date()), account_scope(bills.account):
         sentence = summary_of(mcp_client, "querySpend", period="month_to_date")
 
-    assert "'GCP' from 2026-03-04; 'GCP' has no cost lines after 2026-03-05" in sentence
-    assert "'AWS' has no cost lines" not in sentence
+    assert "'GCP' from 2026-03-04 (no cost lines after 2026-03-05)" in sentence
+    assert sentence.count("GCP") == sentence.count("no cost lines after") == 1

@@ -37,6 +37,7 @@ from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries.sources import Sources, load_sources
 from finops.exchange_rates.display import current_display
 from finops.lib.answers import AccountRef
+from finops.lib.money import exact_sum
 from finops.lib.usage_problems import problem_clauses
 from ingestion.models import UsageMetric
 from ingestion.queries import MetricUsage, metrics_of
@@ -93,11 +94,11 @@ def review_ai_spend(
     totals = totals_of(spend, billed, costs.tokens, sessions_by_day, seats_by_day, buckets, query.granularity)
     cells, labels = _cells(account, query, costs, billed, usage, prices, deadline)
     rows = _rows(cells, labels, totals, query.top)
-    estimates, own_models = estimates_of(sides), own_price_models(usage.rows)
+    estimates, notes = estimates_of(sides), _usage_notes(usage)
     problems = _problems(sources, costs, [*usage.metrics, sessions, seats])
     return AiSpendAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=words.summary_of(account, costs, totals, estimates, usage.reason, own_models, problems),
+        summary=words.summary_of(account, costs, totals, estimates, notes, problems),
         view=costs.question.view,
         period=costs.sums.period,
         group_by=_METER_GROUPS.get(query.group_by) or [_TITLES.get(query.group_by, "Team")],
@@ -111,11 +112,16 @@ def review_ai_spend(
         session_metric=sessions.name if sessions else "",
         seat_metric=seats.name if seats else "",
         price_list_read_on=prices.read_on,
-        own_price_models=own_models,
+        own_price_models=notes.own_models,
         data_through=sources.coverage.complete_through,
         truncated=words.truncation_note(rows, query.top),
         warnings=[*words.warnings_of(costs, sides, usage.metrics, problems), *costs.sums.warnings(spend)],
     )
+
+
+def _usage_notes(usage: _Usage) -> words.UsageNotes:
+    unpriced = exact_sum(tokens_without_price(usage.rows).values())
+    return words.UsageNotes(usage.reason, unpriced, own_price_models(usage.rows))
 
 
 def _problems(sources: Sources, costs: AiCosts, metrics: Sequence[UsageMetric | None]) -> list[str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 
 from accounts.models import Account
 from finops.ai_spend.answers import AiSpendRow, AiSpendTotal, Estimate
 from finops.ai_spend.queries.comparison import Sides
 from finops.ai_spend.queries.costs import AiCosts
 from finops.ai_spend.queries.estimates import tokens_without_price
+from finops.costs.queries.spend_words import left_out_clause
 from finops.lib.money import exact_sum
 from finops.lib.sentences import change_percent_text, exact_number, join_with_and, money, quote
 from finops.lib.usage_problems import clause_warnings, clauses_text
@@ -17,13 +20,21 @@ from ingestion.models import UsageMetric
 NAMED = 3
 
 
+@dataclass(frozen=True)
+class UsageNotes:
+    """What an estimate from usage lacks: the `reason` for none, tokens without a price, models with own prices."""
+
+    reason: str
+    unpriced: Decimal
+    own_models: list[str]
+
+
 def summary_of(
     account: Account,
     costs: AiCosts,
     totals: Sequence[AiSpendTotal],
     estimates: Sequence[Estimate],
-    reason: str,
-    own_models: Sequence[str],
+    usage: UsageNotes,
     problems: Sequence[str],
 ) -> str:
     """The first sentence: billed AI cost of the range, the estimate from usage, their difference on the same days, and
@@ -34,8 +45,18 @@ def summary_of(
         billed = f"{quote(account.name)} has no AI spend {when}"
     else:
         amounts = join_with_and([money(total.billed, total.currency) + _change(total) for total in totals])
-        billed = f"{quote(account.name)} was billed {amounts} for AI {when} ({costs.question.view.basis})"
-    return f"{billed}{costs.sums.not_final}; {_estimate_clause(days.days, estimates, reason)}{_own_clause(own_models)}{clauses_text(problems)}."
+        left_out = left_out_clause(part for total in costs.sums.totals() for part in total.left_out)
+        billed = f"{quote(account.name)} was billed {amounts} for AI {when} ({costs.question.view.basis}{left_out})"
+    compared = costs.sums.comparison_clause if totals else ""
+    estimate = f"{_estimate_clause(days.days, estimates, usage.reason)}{_unpriced_clause(usage.unpriced)}"
+    return (
+        f"{billed}{costs.sums.not_final}{costs.sums.missing}{compared}; {estimate}{_own_clause(usage.own_models)}"
+        f"{clauses_text(problems)}."
+    )
+
+
+def _unpriced_clause(tokens: Decimal) -> str:
+    return f", without {exact_number(tokens)} tokens that have no price" if tokens else ""
 
 
 def _own_clause(models: Sequence[str]) -> str:
@@ -49,7 +70,11 @@ def _change(total: AiSpendTotal) -> str:
     change = total.change
     if change is None or change.change is None or change.ratio is None:
         return ""
-    return f" ({change_percent_text(change.ratio)})"
+    if change.previous_amount is None:
+        return ""
+    before = f"the {money(change.previous_amount, change.currency)} before"
+    part = "" if change.current_amount == total.billed else ", on complete days"
+    return f" ({change_percent_text(change.ratio)} against {before}{part})"
 
 
 def _estimate_clause(days: int, estimates: Sequence[Estimate], reason: str) -> str:

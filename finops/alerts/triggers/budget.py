@@ -171,7 +171,11 @@ def _sentences(crossing: Crossing) -> list[str]:
     threshold = f"at or above the threshold of {crossing.highest}%"
     left_out = _left_out_clause(crossing.period_figures)
     if crossing.is_over:
-        return [f"{dates.day_range(days.start, days.end)}: {figure} {of} spent{left_out}, {threshold}."]
+        through = status.data_through or days.end
+        so_far = f", with data through {dates.day(through)}" if through < days.end else ""
+        return [
+            f"{dates.day_range(days.start, days.end)}: {figure} {of} spent{so_far}{left_out}, {threshold}."
+        ]
     incomplete = numbers.money(status.not_final, status.currency) if status.not_final else ""
     of_it = f", {incomplete} of it on incomplete days" if incomplete else ""
     if not _is_forecast(crossing):

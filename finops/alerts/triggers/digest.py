@@ -26,6 +26,7 @@ from finops.budgets.queries import budget_statuses
 from finops.budgets.schemas import BudgetStatus
 from finops.budgets.status_rules import EXCEEDED, OK
 from finops.costs.answers import SpendTotal
+from finops.costs.comparison import unequal_days_clause
 from finops.costs.queries.sources import Sources
 from finops.costs.spend_query import SpendQuery
 from finops.insights.anomalies.queries import OpenAnomalies, open_anomalies
@@ -161,13 +162,15 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
 
 def _sentences(figures: DigestFigures) -> list[str]:
     days, compared = figures.digest.days, figures.spend.answer.comparison
-    earlier = figures.digest.earlier
+    current, earlier = days, figures.digest.earlier
     if compared is not None:
+        current = DateRange(compared.start_date, compared.end_date)
         earlier = DateRange(compared.previous_start_date, compared.previous_end_date)
+    lengths = unequal_days_clause(current, earlier).removeprefix("; ")
     spent = f"{sentences.quote(figures.account.name)} spent {totals_text(figures.totals)}, {dates.day_range(days.start, days.end)}{figures.spend.caveat}"
     changes = [text for total in figures.totals[:MOST_CURRENCIES] if (text := change_text(total))]
     comparison = (
-        f"{';' if figures.spend.caveat else ':'} {sentences.join_with_and(changes)} vs {dates.day_range(earlier.start, earlier.end)}"
+        f"{';' if figures.spend.caveat else ':'} {sentences.join_with_and(changes)} vs {dates.day_range(earlier.start, earlier.end)}{f' ({lengths})' if lengths else ''}"
         if changes
         else ""
     )

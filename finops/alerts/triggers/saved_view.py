@@ -145,10 +145,10 @@ def change_message(
 ) -> Message:
     """Return the message of a change. `totals` are those that changed beyond the subscription's minimum."""
     days, ordered = period.days, [each for each in spend.totals if each in totals]
-    texts = [change_text(total) for total in ordered[:MOST_CURRENCIES]]
+    texts = [change_text(total) for total in ordered]
     is_more = any(total.change and total.change.change and total.change.change > 0 for total in totals)
     return Message(
-        title=f"{sentences.quote(account.name)}: {sentences.quote(view.name)} changed by {sentences.join_with_and(texts)}",
+        title=f"{sentences.quote(account.name)}: {sentences.quote(view.name)} changed by {sentences.join_first(texts, MOST_CURRENCIES)}",
         summary=_summary(view, spend, ordered, days),
         facts=(Fact("Account", account.name), *_total_facts(ordered), *_mover_facts(spend.answer, ordered)),
         url=_url(account, view, change_query(view, period)),

@@ -25,6 +25,7 @@ from finops.costs.queries.cost_sums import CostSums, read_costs
 from finops.costs.queries.cost_view import apply_overrides, cost_view
 from finops.costs.queries.spend import query_days
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
+from finops.costs.queries.spend_words import left_out_clause
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.lake.engine import engine
@@ -270,8 +271,9 @@ def _summary(
     converted = [total for total in totals if total.currency not in without_rate(sums)] or totals
     amounts = join_with_and([_total_text(total) for total in converted])
     within = f" on the requested values of {name}" if selected else ""
-    caveats = f"{missing_rate_clause(sums)}{costs.not_final}{costs.restatement}"
-    return f"{quote(account.name)} spent {amounts}{within} {when} ({costs.facts.view.label}){caveats}; by {name}{_largest(converted, values)}."
+    caveats = f"{missing_rate_clause(sums)}{costs.not_final}{costs.facts.findings.clause}{costs.restatement}"
+    left_out = left_out_clause(part for total in costs.totals() for part in total.left_out)
+    return f"{quote(account.name)} spent {amounts}{within} {when} ({costs.facts.view.label}{left_out}){caveats}; by {name}{_largest(converted, values)}."
 
 
 def _total_text(total: CostTagTotal) -> str:

@@ -27,13 +27,14 @@ from finops.costs.queries.cost_view import ALL, apply_overrides
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import run_plan
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendPlan, SpendSum
+from finops.costs.queries.spend_words import uncovered_words
 from finops.costs.split_registry import ReceivedAmount, SplitEffect, SplitQuestion, SplitResult
 from finops.exchange_rates.missing_rates import unconverted_clause
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange, month_end, month_start
-from finops.lib.sentences import join_with_and, money, quote
+from finops.lib.sentences import join_first, join_with_and, money, quote
 
 SHOWN_TARGETS = 20
 NAMED = 3
@@ -60,9 +61,10 @@ def list_splits(account: Account, *, search: str = "", deadline: float | None = 
     effects, warnings = _effects(asking, [split_of(row) for row in rows], days)
     splits = [_listing_of(row, effects.get(row.pk)) for row in rows if _matches_search(row, search)]
     unconverted = unconverted_clause(part.currency for each in splits for part in [*each.moved, *each.stayed])
+    uncovered = uncovered_words(asking.sources.coverage, days)
     return SplitsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, splits, days, search.strip(), unconverted),
+        summary=_summary(account, splits, days, search.strip(), f"{uncovered}{unconverted}"),
         view=asking.view,
         start_date=days.start,
         end_date=days.end,
@@ -171,21 +173,28 @@ def _size(amounts: Sequence[MoneyAmount]) -> tuple[Decimal, str]:
 
 
 def _summary(
-    account: Account, splits: Sequence[ListedSplit], days: DateRange, search: str, unconverted: str
+    account: Account, splits: Sequence[ListedSplit], days: DateRange, search: str, caveats: str
 ) -> str:
+    """Return what the splits moved in one sentence. `caveats`: clauses on days without bills and missing rates."""
     if not splits and search:
         return f"{quote(account.name)} has no shared-cost split that matches {quote(search, 60)}."
     if not splits:
         return f"{quote(account.name)} has no shared-cost splits."
     named = [
-        f"{split.name!r} moved {join_with_and([money(part.amount, part.currency) for part in split.moved]) or 'nothing'}"
+        f"{split.name!r} moved {_amounts_text(split.moved) or 'nothing'}"
         for split in sorted(splits, key=lambda split: _size(split.moved) if split.moved else (Decimal(1), ""))
     ]
     noun = "split" if len(splits) == 1 else "splits"
+    stayed = [f"{_amounts_text(split.stayed)} of {split.name!r}" for split in splits if split.stayed]
+    not_split = f"; not split: {join_first(stayed, NAMED)}" if stayed else ""
     return (
-        f"{quote(account.name)} has {len(splits)} shared-cost {noun}{unconverted}. From {days.start} to "
-        f"{days.end}, {join_with_and(named[:NAMED])}."
+        f"{quote(account.name)} has {len(splits)} shared-cost {noun}; from {days.start} to {days.end}, "
+        f"{join_first(named, NAMED)}{not_split}{caveats}."
     )
+
+
+def _amounts_text(amounts: Sequence[MoneyAmount]) -> str:
+    return join_with_and([money(part.amount, part.currency) for part in amounts])
 
 
 def has_splits_on(account: Account, dimension: str) -> bool:

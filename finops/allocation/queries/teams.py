@@ -17,9 +17,10 @@ from finops.costs.answers import Change, MoneyAmount, SpendAnswer, SpendRow
 from finops.costs.coverage import Coverage
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend_words import uncovered_words
 from finops.costs.spend_query import SpendQuery, month_so_far
 from finops.lib.cursors import next_cursor, offset_of
-from finops.lib.periods import add_months, month_end
+from finops.lib.periods import DateRange, add_months, month_end
 from finops.lib.sentences import join_with_and, money, quote, truncate
 
 EVERY_TEAM = 10_000
@@ -177,7 +178,7 @@ def list_teams(
     after = start + len(page)
     return TeamsAnswer(
         account=spent.account,
-        summary=_summary(account, infos, matching, spent),
+        summary=_summary(account, infos, matching, spent, sources.coverage),
         team_key=key,
         view=spent.view,
         period=spent.period,
@@ -229,7 +230,11 @@ def _team_costs(spent: SpendAnswer, team: str) -> list[MoneyAmount]:
 
 
 def _summary(
-    account: Account, infos: Sequence[TeamInfo], matching: Sequence[TeamInfo], spent: SpendAnswer
+    account: Account,
+    infos: Sequence[TeamInfo],
+    matching: Sequence[TeamInfo],
+    spent: SpendAnswer,
+    coverage: Coverage,
 ) -> str:
     if not infos:
         return f"{quote(account.name)} has no teams yet."
@@ -242,7 +247,10 @@ def _summary(
         if amounts
         else f"all of its cost {days} has a team"
     )
-    return f"{quote(account.name)} has {teams_text}; {unowned}."
+    if not spent.totals:
+        unowned = f"it has no cost {days}"
+    uncovered = uncovered_words(coverage, DateRange(spent.period.start_date, spent.period.end_date))
+    return f"{quote(account.name)} has {teams_text}; {unowned}{uncovered}."
 
 
 def _hint(infos: Sequence[TeamInfo], key: str) -> str:

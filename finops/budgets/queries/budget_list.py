@@ -30,7 +30,7 @@ from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange, month_start
-from finops.lib.sentences import join_with_and, money, quote, truncate
+from finops.lib.sentences import join_first, join_with_and, money, quote, truncate
 
 MAX_NAME = 60
 NAMED = 3
@@ -126,7 +126,25 @@ def _summary(
     parts = [f"{counts[status]} {status}" for status in (EXCEEDED, WARNING, OK) if counts[status]]
     noun = "budget" if len(every) == 1 else "budgets"
     filter_text = "" if len(matches) == len(every) else f"; {len(matches)} requested"
-    return f"{quote(account.name)} has {len(every)} {noun}: {join_with_and(parts)}{filter_text}{_not_final(matches)}{_left_out(matches)}{problems}."
+    return f"{quote(account.name)} has {len(every)} {noun}: {join_with_and(parts)}{filter_text}{_unknown(matches)}{_not_final(matches)}{_left_out(matches)}{problems}."
+
+
+def _unknown(matches: Sequence[BudgetStatus]) -> str:
+    """Return a clause on budgets whose status rests on no cost, or on no forecast: "ok" alone would mislead."""
+    without_spend = [each for each in matches if each.spent is None]
+    without_forecast = [
+        each
+        for each in matches
+        if each.spent is not None and each.forecast is None and each.status != EXCEEDED
+    ]
+    return "".join(
+        f"; {text}: {join_first([quote(each.name, MAX_NAME) for each in budgets], NAMED)}"
+        for text, budgets in (
+            ("spend not known", without_spend),
+            ("without a forecast", without_forecast),
+        )
+        if budgets
+    )
 
 
 def _created_words(budget: Budget, status: BudgetStatus) -> str:

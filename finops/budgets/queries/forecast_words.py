@@ -10,13 +10,14 @@ from accounts.models import Account
 from finops.budgets.forecast_answers import ForecastRow, ForecastTotal
 from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.queries.forecast_figures import Outlook, Span
+from finops.costs.dimensions import no_values_clause
 from finops.costs.queries import spend_answer
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.lake.engine.conversion import display_currency
 from finops.lib.formats.numbers import is_level
 from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
-from finops.lib.sentences import join_with_and, money, percent_text, quote
+from finops.lib.sentences import LARGE_RATIO, join_with_and, money, percent_text, quote
 
 TWO_MONTHS: Final = 62
 
@@ -28,23 +29,44 @@ def summary_of(
     totals: Sequence[ForecastTotal],
     view: str,
     not_final: str,
+    whole: Sequence[Outlook],
 ) -> str:
-    """Return the summary in one sentence: the expected cost, its band, the part already spent, and the change."""
+    """Return the summary in one sentence: the expected cost, its band, the part already spent, the change, and what the
+    forecast lacks."""
     when = f"from {span.period.start} to {span.period.end}"
     filtered = " within the filters" if facts.plan.filters else ""
     if not totals:
         reason = (
             "No cost line matches the filters" if facts.plan.filters else f"{quote(account.name)} has no cost"
         )
-        return f"{reason}, so nothing can be forecast {when}{facts.source_notes.clause}."
+        return f"{reason}, so nothing can be forecast {when}{_missing(facts)}."
     forecast_totals = [total for total in totals if total.expected is not None]
     if not forecast_totals:
-        return f"The spend of {quote(account.name)}{filtered} {when} cannot be forecast: {totals[0].reason.rstrip('.')}{facts.source_notes.clause}."
-    totals_text = join_with_and([_total_text(total) for total in forecast_totals])
-    return f"{quote(account.name)} is forecast to spend {totals_text}{filtered} {when} ({view}){not_final}."
+        return f"The spend of {quote(account.name)}{filtered} {when} cannot be forecast: {totals[0].reason.rstrip('.')}{_missing(facts)}."
+    before = _period_before(span)
+    totals_text = join_with_and([_total_text(total, before) for total in forecast_totals])
+    unknown = "".join(_not_forecast(total) for total in totals if total.expected is None)
+    return f"{quote(account.name)} is forecast to spend {totals_text}{filtered} {when} ({view}){not_final}{_short_clause(whole)}{unknown}."
 
 
-def _total_text(total: ForecastTotal) -> str:
+def _missing(facts: SpendFacts) -> str:
+    """Return a clause on dimensions and filter values that no line has, and on sources that deliver no new data."""
+    return no_values_clause(facts.dimensions) + facts.findings.clause + facts.source_notes.clause
+
+
+def _not_forecast(total: ForecastTotal) -> str:
+    """Return a clause on the cost so far of a currency without a forecast."""
+    reason = f" ({total.reason[0].lower()}{total.reason[1:].rstrip('.')})" if total.reason else ""
+    return f"; not forecast: {money(total.actual, total.currency)} spent so far{reason}"
+
+
+def _period_before(span: Span) -> str:
+    """Return the earlier period in words, with its length if that is another one."""
+    days = span.previous.days
+    return "the period before" if days == span.period.days else f"the {days} days before"
+
+
+def _total_text(total: ForecastTotal, before: str) -> str:
     if total.expected is None or total.lower is None or total.upper is None:
         return ""
     currency = total.currency
@@ -54,7 +76,11 @@ def _total_text(total: ForecastTotal) -> str:
     change = total.change
     if change and change.ratio is not None and change.change:
         word = "more" if change.change > 0 else "less"
-        parts.append(f"{percent_text(abs(change.ratio))} {word} than the period before")
+        previous = change.previous_amount
+        if previous is not None and change.ratio.copy_abs() >= LARGE_RATIO:
+            parts.append(f"{money(previous, currency)} in {before}")
+        else:
+            parts.append(f"{percent_text(abs(change.ratio))} {word} than {before}")
     return f"{money(total.expected, currency)} ({', '.join(parts)})"
 
 
@@ -81,16 +107,29 @@ def warnings_of(
     return list(dict.fromkeys(sentences))
 
 
-def _short_history(whole: Sequence[Outlook]) -> list[str]:
-    short = [
+def _short_days(whole: Sequence[Outlook]) -> list[tuple[str, int]]:
+    """Return the days of history of currencies with less than two months, by currency."""
+    return [
         (each.currency, each.projection.forecast.history.days)
         for each in whole
         if each.projection and each.projection.forecast.history.days < TWO_MONTHS
     ]
+
+
+def _short_clause(whole: Sequence[Outlook]) -> str:
+    """Return a clause on few days of history, which make monthly charges uncertain."""
+    short = _short_days(whole)
+    if len({days for _, days in short}) == 1 and len(short) == len(whole):
+        return f"; from only {short[0][1]} days of history"
+    texts = [f"{days} in {currency}" for currency, days in short]
+    return f"; from few days of history: {join_with_and(texts)}" if texts else ""
+
+
+def _short_history(whole: Sequence[Outlook]) -> list[str]:
     return [
         f"{currency}: only {days} days of history, so monthly charges are uncertain. The true range "
         "is wider than the 80% range."
-        for currency, days in short
+        for currency, days in _short_days(whole)
     ]
 
 

@@ -39,6 +39,7 @@ from finops.costs.queries.spend_words import (
     SOURCE_NAME_LENGTH,
     incomplete_words,
     left_out_clause,
+    named_incomplete,
     stopped_words,
     uncovered_words,
 )
@@ -112,7 +113,7 @@ def forecast_figures(
     view = f"{facts.view.label}{_left_out(facts.plan, span, every)}"
     answer = ForecastAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=summary_of(account, span, facts, converted, view, not_final),
+        summary=summary_of(account, span, facts, converted, view, not_final, whole),
         view=facts.view,
         period=AppliedForecastPeriod(
             start_date=span.period.start,
@@ -152,7 +153,8 @@ def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook], sums: Se
     amounts = {each.currency: each.incomplete for each in whole if each.incomplete}
     with_cost = {source for end in {each.end for each in sums} - {-1} for source in facts.plan.ends[end][1]}
     selected = with_cost if facts.plan.filters else None
-    text = incomplete_words(span.coverage, span.so_far, amounts, facts.names, selected)
+    stopped = with_cost & {*span.coverage.stopped_sources(span.so_far)}
+    text = incomplete_words(span.coverage, span.so_far, amounts, facts.names, selected, stopped)
     if span.coverage.days_with_data(span.so_far):
         text += uncovered_words(span.coverage, span.so_far)
     through, since = span.coverage.complete_through_for_most, span.coverage.complete_through
@@ -162,10 +164,9 @@ def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook], sums: Se
         if through and since and since <= end < through and source in facts.names
     ]
     text += f"; {join_with_and(late[:NAMED_SOURCES])} treated as expected" if late else ""
-    stopped = stopped_words(
-        span.coverage, with_cost & {*span.coverage.stopped_sources(span.so_far)}, facts.names
-    )
-    text += f"{stopped}; days without lines count as 0" if stopped else ""
+    named = named_incomplete(span.coverage, span.so_far, facts.names, selected) if amounts else []
+    text += stopped_words(span.coverage, sorted(stopped - {*named}), facts.names)
+    text += "; days without lines count as 0" if stopped & facts.names.keys() else ""
     return text + facts.findings.clause + facts.source_notes.clause
 
 

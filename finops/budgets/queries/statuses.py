@@ -274,7 +274,8 @@ def _not_final(
     if not amount:
         return ""
     with_cost = context.sources_with_cost(scope_costs)
-    which, since = incomplete_place(data_days.coverage, days, context.names, with_cost)
+    coverage = data_days.coverage
+    which, since = incomplete_place(coverage, days, context.names, with_cost, coverage.stopped_sources(days))
     return f" {money(amount, currency)} of actual cost{which} is incomplete{since}."
 
 
@@ -317,13 +318,18 @@ def _other_amounts(scope_costs: ScopeCosts, budget: Budget, days: DateRange) -> 
     return [each for each in _amounts(scope_costs.costs, days) if each.currency != budget.currency]
 
 
-def _omissions(other_currencies: Sequence[MoneyAmount], left_out: Sequence[MoneyAmount]) -> list[str]:
+def omission_parts(other_currencies: Sequence[MoneyAmount], left_out: Sequence[MoneyAmount]) -> list[str]:
+    """Return the cost that a budget does not count, with the reason: `190.00 EUR in other currencies`."""
     why = "without an exchange rate" if display_currency() else "in other currencies"
-    parts = [
+    return [
         f"{join_with_and([money(each.amount, each.currency) for each in amounts])} {which}"
         for amounts, which in ((other_currencies, why), (left_out, OUTSIDE_VIEW))
         if amounts
     ]
+
+
+def _omissions(other_currencies: Sequence[MoneyAmount], left_out: Sequence[MoneyAmount]) -> list[str]:
+    parts = omission_parts(other_currencies, left_out)
     return [f"Not counted: {join_with_and(parts)}."] if parts else []
 
 

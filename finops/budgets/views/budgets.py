@@ -14,9 +14,11 @@ from accounts.page_access import AccountRequest, account_page
 from finops.budgets.charts import Bar, bar_of
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses, suggestion
+from finops.budgets.queries.statuses import omission_parts
 from finops.budgets.schemas import BudgetsQuery, BudgetStatus
 from finops.budgets.status_rules import EXCEEDED, OK, STATUSES, WARNING
 from finops.costs.queries.cost_view import apply_overrides
+from finops.costs.queries.source_notes import source_notes
 from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
@@ -105,6 +107,12 @@ BUDGETS = ListPage[BudgetEntry](
         Column("left", "Days left", lambda row: row.status.days_left, numeric=True),
         Column("crosses", "Amount reached", lambda row: row.status.crosses_on, shown=False),
         Column("reason", "Reason", lambda row: row.status.status_reason, shown=False),
+        Column(
+            "not_counted",
+            "Not counted",
+            lambda row: omission_parts(row.status.other_currencies, row.status.left_out),
+            shown=False,
+        ),
     ],
 )
 
@@ -121,7 +129,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         return render(request, "budgets/budgets.html", {**context, "error": problem.message})
     listing = BUDGETS.listing(request, [BudgetEntry(each, bar_of(each)) for each in statuses])
     if wants_csv(request):
-        return BUDGETS.csv(listing.matches)
+        return BUDGETS.csv(listing.matches, " ".join(source_notes(request.account, sources).warnings))
     context |= {
         "listing": listing,
         "view": apply_overrides(sources.view, basis=None, charge_categories=()),

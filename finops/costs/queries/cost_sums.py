@@ -12,11 +12,12 @@ from accounts.models import Account
 from finops.costs.answers import AppliedComparison, AppliedPeriod, SpendTotal
 from finops.costs.coverage import Bucket, buckets_of
 from finops.costs.dated_names import strip_date_prefix
+from finops.costs.dimensions import no_values_clause
 from finops.costs.queries.closed_months import restatement_clause
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import find_values, plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_answer import (
-    not_comparable,
+    comparison_clause,
     period_of,
     totals_of,
     warnings_of,
@@ -87,10 +88,14 @@ class CostSums:
         return restatement_clause(self.facts.sources, self.facts.plan.ranges, self.facts.plan.basis)
 
     @property
-    def not_comparable(self) -> str:
-        """Return why the earlier days of the comparison are not comparable, or ""."""
-        earlier = self.facts.plan.previous
-        return not_comparable(self.facts.sources.coverage, earlier) if earlier else ""
+    def missing(self) -> str:
+        """Return a clause on dimensions and filter values that no cost has."""
+        return no_values_clause(self.facts.dimensions) + self.facts.findings.clause
+
+    @property
+    def comparison_clause(self) -> str:
+        """Return a clause on why the requested comparison has no change, or on periods of different lengths."""
+        return comparison_clause(self.facts)
 
     def only(self, values: Collection[str]) -> CostSums:
         """Return the sums of lines that have one of these values."""

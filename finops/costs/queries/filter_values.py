@@ -45,7 +45,8 @@ class FilterFindings:
     used: list[AppliedFilter] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     clause: str = ""
-    """Values that no line of these days has, for the end of the first sentence; starts with a semicolon."""
+    """Values that no line of these days has, for the end of the first sentence; starts with a semicolon. Not for
+    dimensions that no line has, which `no_values_clause` names."""
 
 
 def look_up(
@@ -81,15 +82,16 @@ def look_up(
     ]
     refused = [item for item, values in filters if _should_refuse(item, values, refuse_all)]
     _refuse_values(reader, [each for each in unknown if each.item in refused])
+    named = [each for each in unknown if not each.item.dimension.no_values][:SHOWN_MISSING]
     if is_recording():
-        _offer_names(reader, unknown[:SHOWN_MISSING])
-    warnings = [each.warning for each in unknown[:SHOWN_MISSING]]
+        _offer_names(reader, named)
+    warnings = [each.warning for each in named]
     warnings += [sentence for item in plan.filters for sentence in _rename_warnings(item)]
     labels_by_filter = {id(item): present.get(index, {}) for index, item in enumerate(exact)}
     return FilterFindings(
         [_applied_filter(item, labels_by_filter.get(id(item))) for item in plan.filters],
         warnings,
-        "".join(f"; {each.clause}" for each in unknown[:SHOWN_MISSING]),
+        "".join(f"; {each.clause}" for each in named),
     )
 
 

@@ -95,7 +95,9 @@ def _months(months: Sequence[str]) -> str:
 
 
 def _span(months: Sequence[str]) -> str:
-    return months[0] if len(months) == 1 else f"{min(months)} to {max(months)}"
+    """Return up to three months by name, which need not follow each other; more by the first and the last."""
+    ordered = sorted(months)
+    return join_with_and(ordered) if len(ordered) <= NAMED else f"{ordered[0]} to {ordered[-1]}"
 
 
 def warnings_of(rows: Sequence[InvoiceRow]) -> list[str]:

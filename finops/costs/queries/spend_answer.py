@@ -22,10 +22,16 @@ from finops.costs.answers import (
     SpendTotal,
     in_units,
 )
-from finops.costs.comparison import NOTHING_COMPLETE, ComparisonRanges, one_sided_of
+from finops.costs.comparison import (
+    NOTHING_COMPLETE,
+    ComparisonRanges,
+    one_sided_of,
+    unequal_days_clause,
+)
 from finops.costs.coverage import Bucket, Coverage, buckets_of, partial_bucket_warnings
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import no_values_clause
+from finops.costs.filters import dimension_warnings
 from finops.costs.queries.closed_months import restatement_clause, restatement_warnings
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_facts import SpendFacts
@@ -74,7 +80,7 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             + (facts.findings.clause if totals else "")
             + split_preview_clause(facts)
             + facts.related_notes.clause
-            + _comparison_clause(facts, totals)
+            + (comparison_clause(facts) if totals else "")
             + restatement_clause(facts.sources, facts.plan.ranges, facts.plan.basis),
         ),
         view=facts.view,
@@ -96,13 +102,15 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
     return in_units(answer) if facts.plan.basis in UNITS else answer
 
 
-def _comparison_clause(facts: SpendFacts, totals: Sequence[SpendTotal]) -> str:
-    """Return a clause on why the requested comparison has no change."""
-    if facts.query.compare_to == "none" or not totals:
+def comparison_clause(facts: SpendFacts) -> str:
+    """Return a clause on why the requested comparison has no change, else on compared periods of different lengths."""
+    if facts.query.compare_to == "none":
         return ""
-    previous = facts.compared.previous if facts.compared else None
-    reason = not_comparable(facts.sources.coverage, previous) if previous else NOTHING_COMPLETE
-    return no_change_clause(reason)
+    compared = facts.compared
+    if compared is None or compared.current is None or compared.previous is None:
+        return no_change_clause(NOTHING_COMPLETE)
+    reason = not_comparable(facts.sources.coverage, compared.previous)
+    return no_change_clause(reason) or unequal_days_clause(compared.current, compared.previous)
 
 
 def no_change_clause(reason: str) -> str:
@@ -314,7 +322,7 @@ def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequen
     plan = facts.plan
     answer_facts = AnswerFacts(facts.account, plan.days, facts.sources)
     warnings = [*facts.source_notes.warnings]
-    warnings += [sentence for dimension in facts.dimensions for sentence in dimension.warnings]
+    warnings += dimension_warnings(facts.dimensions)
     warnings += facts.findings.warnings
     warnings += facts.related_notes.warnings
     warnings += [*facts.split_result.warnings, *restatement_warnings(facts.sources, plan.ranges, plan.basis)]

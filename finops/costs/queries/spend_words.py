@@ -220,16 +220,18 @@ def days_clause(
     selected: Collection[int] | None = None,
 ) -> str:
     """Return a clause on incomplete days with their amounts, days without bills, and sources without lines on the last
-    days, of which `incomplete_words` has only the amount. Only of the `selected` sources, or of all."""
+    days: beside the amount of a source that is named there, else after it. Only of the `selected` sources, or of all."""
     first_of = _only(coverage.incomplete_from(days), selected) if amounts else {}
     stopped = [
         source
         for source in coverage.stopped_sources(days)
         if first_of.get(source, date.max) <= coverage.sources[source].last_day
     ]
-    clause = incomplete_words(coverage, days, amounts, names, selected) + uncovered_words(coverage, days)
+    clause = incomplete_words(coverage, days, amounts, names, selected, stopped)
+    clause += uncovered_words(coverage, days)
     clause += missing_end_words(coverage, days) if amounts else ""
-    return clause + stopped_words(coverage, stopped, names)
+    named = named_incomplete(coverage, days, names, selected)
+    return clause + stopped_words(coverage, [each for each in stopped if each not in named], names)
 
 
 def missing_end_words(coverage: Coverage, days: DateRange) -> str:
@@ -298,8 +300,10 @@ def incomplete_words(
     amounts: Mapping[str, Decimal],
     names: Mapping[int, str],
     selected: Collection[int] | None = None,
+    stopped: Collection[int] = (),
 ) -> str:
-    """Return a clause for the end of a sentence: the part of the amount that is not final, and what is missing.
+    """Return a clause for the end of a sentence: the part of the amount that is not final, and what is missing. Sources
+    that `stopped` are in it only with their amounts, beside their last day.
 
     Empty if all days are complete, and if only today is missing and has no cost yet.
     """
@@ -309,11 +313,12 @@ def incomplete_words(
     spans = coverage.sources
     parts = []
     if amounts:
-        parts.append(f", of which {incomplete_text(coverage, days, amounts, names, selected)}")
+        parts.append(f", of which {incomplete_text(coverage, days, amounts, names, selected, stopped)}")
     missing = [
         source
         for source, first in first_of.items()
-        if (spans[source].last_day < first or not amounts)
+        if source not in stopped
+        and (spans[source].last_day < first or not amounts)
         and first < min(coverage.today, days.end + timedelta(days=1))
     ]
     count = sum(selected is None or source in selected for source in spans)
@@ -330,11 +335,12 @@ def incomplete_text(
     amounts: Mapping[str, Decimal],
     names: Mapping[int, str],
     selected: Collection[int] | None = None,
+    stopped: Collection[int] = (),
 ) -> str:
     """Return the amounts on incomplete days with their days and, if not all sources are complete to the same day, the
     sources: "20.00 USD of 'AWS' on 2026-03-18 to 2026-03-19 is incomplete"."""
     text = join_with_and([money(amount, currency) for currency, amount in amounts.items()])
-    which, since = incomplete_place(coverage, days, names, selected)
+    which, since = incomplete_place(coverage, days, names, selected, stopped)
     return f"{text}{which} {'is' if len(amounts) == 1 else 'are'} incomplete{since}"
 
 
@@ -343,21 +349,37 @@ def incomplete_place(
     days: DateRange,
     names: Mapping[int, str],
     selected: Collection[int] | None = None,
+    stopped: Collection[int] = (),
 ) -> tuple[str, str]:
     """Return the text between an amount on incomplete days and its verb, and the text after the word incomplete: the
-    days with lines and, if not all sources are complete to the same day, the sources with lines on these days."""
+    days with lines and, if not all sources are complete to the same day, the sources, `stopped` ones with their end."""
+    late = _late_by_name(coverage, days, names, selected)
+    if not late:
+        return f" on {incomplete_span(coverage, days, selected)}", ""
+    texts = {source: repr(truncate(names[source], SOURCE_NAME_LENGTH)) for source in late}
+    ends = {source: f" (no cost lines after {coverage.sources[source].last_day})" for source in stopped}
+    if len({*late.values()}) == 1:
+        which = join_first([f"{text}{ends.get(source, '')}" for source, text in texts.items()], NAMED_SOURCES)
+        return f" of {which} on {incomplete_span(coverage, days, selected)}", ""
+    since = [f"{texts[source]} from {first}{ends.get(source, '')}" for source, first in late.items()]
+    return "", f": {join_first(since, NAMED_SOURCES)}"
+
+
+def named_incomplete(
+    coverage: Coverage, days: DateRange, names: Mapping[int, str], selected: Collection[int] | None = None
+) -> list[int]:
+    """Return the sources that `incomplete_place` names."""
+    return [*_late_by_name(coverage, days, names, selected)][:NAMED_SOURCES]
+
+
+def _late_by_name(
+    coverage: Coverage, days: DateRange, names: Mapping[int, str], selected: Collection[int] | None
+) -> dict[int, date]:
+    """Return the first incomplete day of each source to name; empty if all are complete to the same day."""
     first_of = _first_with_lines(coverage, days, selected)
     last_days = {coverage.last_complete_days.get(source) for source in first_of}
     last_days |= {*_only(coverage.active_sources, selected).values()}
-    late = {source: first for source, first in first_of.items() if source in names}
-    if len(last_days) < 2 or not late:
-        return f" on {incomplete_span(coverage, days, selected)}", ""
-    texts = {source: repr(truncate(names[source], SOURCE_NAME_LENGTH)) for source in late}
-    if len({*late.values()}) == 1:
-        which = join_first([*texts.values()], NAMED_SOURCES)
-        return f" of {which} on {incomplete_span(coverage, days, selected)}", ""
-    since = [f"{texts[source]} from {first}" for source, first in late.items()]
-    return "", f": {join_first(since, NAMED_SOURCES)}"
+    return {source: first for source, first in first_of.items() if source in names and len(last_days) > 1}
 
 
 def _first_with_lines(

@@ -98,7 +98,7 @@ def _list_page(request: AccountRequest) -> HttpResponseBase:
         return render(request, "costs/invoices.html", context, status=400)
     shown = INVOICES.listing(request, [InvoiceEntry(row) for row in answer.invoices])
     if wants_csv(request):
-        return INVOICES.csv(shown.matches)
+        return INVOICES.csv(shown.matches, answer.summary)
     context |= {"answer": answer, "listing": shown, "months": months}
     return render(request, "costs/invoices.html", context)
 

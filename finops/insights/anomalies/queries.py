@@ -63,6 +63,8 @@ INSTEAD = "Anomalies are found in all cost of the account. Use What changed (exp
 MAX_IN_SCOPE = 500
 """Number of anomalies, the most severe first, that are searched for those of a scope."""
 
+SEARCHED = f"Only the {MAX_IN_SCOPE} most severe anomalies are searched. Narrow by days or state."
+
 
 def incidents_in_scope(
     reader: CostReader, rows: QuerySet[Incident], scope: CostScope
@@ -75,8 +77,7 @@ def incidents_in_scope(
     filters, warnings = resolve_scope(reader, scope)
     most_severe = list(_order_rows(rows).values_list("pk", flat=True)[: MAX_IN_SCOPE + 1])
     if len(most_severe) > MAX_IN_SCOPE:
-        text = f"Only the {MAX_IN_SCOPE} most severe anomalies are searched. Narrow by days or state."
-        warnings = [*warnings, text]
+        warnings = [*warnings, SEARCHED]
     counted = Q(is_counted=True, gone_at=None) | Q(pk=F("incident__headline_id"))
     rows_of = Anomaly.objects.filter(counted, incident__in=most_severe[:MAX_IN_SCOPE])
     members = {row.pk: row for row in rows_of}
@@ -115,7 +116,7 @@ def list_anomalies(
     every, total, page = [pair[1] for pair in matches], len(matches), matches[offset : offset + query.limit]
     listed, not_all_events = _with_candidates(_rows_of(page, display, impacts), page, query)
     run = AnomalyRun.objects.first()
-    incomplete = _first_run_clause(run) + not_complete(reader.sources, query)
+    incomplete = _run_clause(run, warnings) + not_complete(reader.sources, query)
     more = offset + len(listed) < total
     cut = f"{offset + 1} to {offset + len(listed)} of {total}. Use cursor for the next page."
     return AnomaliesAnswer(
@@ -139,8 +140,13 @@ def list_anomalies(
     )
 
 
-def _first_run_clause(run: AnomalyRun | None) -> str:
-    return "" if run and run.finished_at else "; anomaly detection has not run yet"
+def _run_clause(run: AnomalyRun | None, warnings: Sequence[str]) -> str:
+    """Return a clause on a detection that has not run, or failed, and on anomalies that were not searched: "no anomaly"
+    would mislead."""
+    searched = f"; only the {MAX_IN_SCOPE} most severe anomalies are searched" if SEARCHED in warnings else ""
+    if run is None or run.finished_at is None:
+        return f"; anomaly detection has not run yet{searched}"
+    return f"; the last anomaly detection failed{searched}" if run.error else searched
 
 
 def _question_of(query: AnomaliesQuery) -> list[Any]:
@@ -162,6 +168,13 @@ def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
     if has_days and not coverage.has_data(query.start_date or date.min, last):
         return NO_BILL
     return incomplete_words(coverage, DateRange(first, last), {}, names)
+
+
+def list_note(run: AnomalyRun | None, warnings: Sequence[str], incomplete: str) -> str:
+    """Return what a list of anomalies leaves out, for its CSV: `incomplete` is the clause of `not_complete`. Empty if it
+    leaves nothing out."""
+    days = [f"Complete days only{incomplete}."] if incomplete else []
+    return " ".join([*days, *warnings, *_warnings(run)])
 
 
 def _data_through(run: AnomalyRun | None, sources: Sources) -> date | None:

@@ -13,6 +13,8 @@ import msgspec
 from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.coverage import Bucket, buckets_of
+from finops.costs.dimensions import no_values_clause
+from finops.costs.filters import ResolvedFilter, dimension_warnings
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.source_notes import SourceNotes, selected_sources, source_notes
 from finops.costs.queries.sources import Sources, load_sources
@@ -76,6 +78,7 @@ class CommitmentFacts:
     findings: FilterFindings
     buckets: Sequence[Bucket]
     contracts: Mapping[str, Contract]
+    filters: Sequence[ResolvedFilter] = ()
     warnings: tuple[str, ...] = ()
     source_notes: SourceNotes = field(default_factory=SourceNotes)
     selected_sources: set[int] | None = None
@@ -135,6 +138,7 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
         history=_history(reader),
         findings=reader.look_up(question),
         buckets=buckets_of(query.granularity, question.days, sources.coverage),
+        filters=question.filters,
         source_notes=source_notes(account, sources, question.filters, question.days),
         selected_sources=selected_sources(account, sources, question.filters, question.days),
     )
@@ -220,6 +224,7 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
     rows = [row for currency in ranked for row in _rows(facts, currency, top)]
     through = facts.sources.coverage.complete_through
     warnings = text.warnings_of(facts.account, facts.days, facts.sources, facts.findings, totals)
+    filtered = [each.dimension for each in facts.filters]
     return CommitmentAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
         summary=text.summary_of(
@@ -227,7 +232,11 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
             facts.query,
             facts.days,
             totals,
-            _not_final(facts, totals) + facts.findings.clause + facts.source_notes.clause,
+            _not_final(facts, totals)
+            + no_values_clause(filtered)
+            + facts.findings.clause
+            + "".join(f"; {each.rstrip('.')}" for each in facts.warnings)
+            + facts.source_notes.clause,
         ),
         period=AppliedPeriod(
             start_date=facts.days.start,
@@ -241,7 +250,7 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
         resolved_filters=facts.findings.used,
         data_through=through,
         truncated=text.truncated_of(rows),
-        warnings=[*facts.source_notes.warnings, *facts.warnings, *warnings],
+        warnings=[*facts.source_notes.warnings, *dimension_warnings(filtered), *facts.warnings, *warnings],
         hint=text.hint_of(totals, rows),
     )
 

@@ -11,6 +11,8 @@ from typing import Final
 from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.coverage import continuous_from
+from finops.costs.dimensions import no_values_clause
+from finops.costs.filters import dimension_warnings
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.source_notes import source_notes
 from finops.costs.queries.sources import Sources, load_sources
@@ -104,20 +106,16 @@ def plan_purchase(
     plans.sort(key=lambda plan: (-plan.on_demand, plan.provider, plan.currency))
     unknown = _usage_without_plan(usages, plans, days)
     notes = source_notes(account, sources, question.filters, days.lookback)
+    dimensions = [each.dimension for each in question.filters]
+    caveats = f"{_later_starts(usages, days)}{no_values_clause(dimensions)}{findings.clause}{notes.clause}"
     return PurchasePlanAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=text.summary(
-            plans,
-            unknown,
-            days.lookback,
-            days.before - days.first,
-            _later_starts(usages, days) + notes.clause,
-        ),
+        summary=text.summary(plans, unknown, days.lookback, days.before - days.first, caveats),
         period=_period(days.lookback),
         plans=plans,
         assumptions=text.assumptions(plans),
         data_through=days.before - timedelta(days=1),
-        warnings=[*notes.warnings, *findings.warnings],
+        warnings=[*notes.warnings, *dimension_warnings(dimensions), *findings.warnings],
         hint=text.hint(plans),
     )
 

@@ -14,6 +14,7 @@ from accounts.models import Account
 from finops.costs.answers import AccountRef, AppliedPeriod
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend_words import uncovered_words
 from finops.costs.spend_query import SpendQuery
 from finops.insights.cost_scope import CostReader, check_currency, resolve_scope
 from finops.insights.models import RecommendationRefresh, SavingsDismissal
@@ -90,7 +91,7 @@ def list_savings(
     shown = rows[offset : offset + query.limit]
     truncated = _truncation_note(offset, shown, rows)
     totals, realised = _totals(narrowed), _realised_totals(narrowed)
-    refreshes, incomplete = _refreshes(query, sources)
+    refreshes, incomplete = _refreshes(query, sources, result.days)
     return SavingsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(
@@ -110,10 +111,13 @@ def list_savings(
     )
 
 
-def _refreshes(query: SavingsQuery, sources: Sources) -> tuple[list[RecommendationRefresh], str]:
-    """Return the refreshes of the query's rule, and a clause on what they could not read."""
+def _refreshes(
+    query: SavingsQuery, sources: Sources, days: DateRange | None
+) -> tuple[list[RecommendationRefresh], str]:
+    """Return the refreshes of the query's rule, and a clause on what they could not read and on days without bills."""
     refreshes = [row for row in recommendation_refreshes() if query.rule in (None, row.rule)]
-    return refreshes, incomplete_text(refreshes, sources.names)
+    uncovered = uncovered_words(sources.coverage, days) if days else ""
+    return refreshes, f"{incomplete_text(refreshes, sources.names)}{uncovered}"
 
 
 def _reader_of(cost: CostReader, query: SavingsQuery) -> tuple[SavingsReader, list[str]]:

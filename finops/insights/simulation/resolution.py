@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import Final
 
 from accounts.models import Account
-from finops.costs.dimensions import registry
-from finops.costs.filters import resolve_filters
+from finops.costs.dimensions import no_values_clause, registry
+from finops.costs.filters import dimension_warnings, resolve_filters
 from finops.costs.queries.filter_values import look_up
 from finops.costs.queries.spend import Question, plan_of, resolve_query
 from finops.costs.spend_query import Filter, SpendQuery, read_period
@@ -82,8 +82,10 @@ class _Resolver:
                 self.reader.sources.manifest,
                 refuse_all=True,
             )
-            self.warnings += findings.warnings
-            self.missing += findings.clause if findings.clause not in self.missing else ""
+            dimensions = [each.dimension for each in question.filters]
+            self.warnings += [*dimension_warnings(dimensions), *findings.warnings]
+            for clause in (no_values_clause(dimensions), findings.clause):
+                self.missing += clause if clause not in self.missing else ""
         return question
 
     def scope(self, dimension: str, values: Sequence[str]) -> Scope:

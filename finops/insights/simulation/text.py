@@ -160,8 +160,9 @@ def summary(
     has_assumptions: bool = True,
 ) -> str:
     """The first sentence. `not_final`: a clause on incomplete days. `counted`: the days on which purchases count."""
+    within = " within the filters" if filtered else ""
     if not totals and not left_out:
-        return f"No cost from {days.start} to {days.end}, so nothing to simulate{not_final}{clause}."
+        return f"No cost{within} from {days.start} to {days.end}, so nothing to simulate{not_final}{clause}."
     amounts = [
         f"{money(each.simulated, each.currency)} instead of {money(each.baseline, each.currency)}"
         for each in totals
@@ -175,7 +176,6 @@ def summary(
             f"purchases count by day, not by hour, on {_days(by_day)}, which overstates what they save"
         )
     caveats_clause = f"; {'; '.join(caveats)}" if caveats else ""
-    within = " within the filters" if filtered else ""
     if not has_assumptions:
         costs = join_with_and([money(each.baseline, each.currency) for each in totals])
         return f"{days.start} to {days.end} cost {costs} amortized{within}; no assumption is set, so nothing changes{not_final}{caveats_clause}{clause}."

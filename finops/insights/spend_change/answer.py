@@ -16,7 +16,7 @@ from finops.costs.answers import AccountRef, AppliedCostView
 from finops.costs.comparison import ComparisonRanges, Sides, one_sided_of, source_override_sentences
 from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import Dimension, no_values_clause
-from finops.costs.filters import ResolvedFilter
+from finops.costs.filters import ResolvedFilter, dimension_warnings
 from finops.costs.queries.closed_months import restatement_clause
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.source_notes import SourceNotes, source_notes
@@ -152,7 +152,8 @@ def describe_left_out(
     parts = []
     if amounts:
         costs = join_with_and([money(amounts[name], name) for name in currencies_by_amount(amounts)])
-        which, since = incomplete_place(sources.coverage, days, sources.names_by_id, selected)
+        stopped = sources.coverage.stopped_sources(days)
+        which, since = incomplete_place(sources.coverage, days, sources.names_by_id, selected, stopped)
         parts.append(f"{costs}{which} left out: incomplete{since.replace(':', ',', 1)}")
     elif compared.current.end < days.end:
         first = compared.current.end + timedelta(days=1)
@@ -175,7 +176,7 @@ def _compared_days(facts: ChangeFacts) -> ComparedDays | None:
 
 def _warnings(facts: ChangeFacts, totals: Sequence[ChangeTotal]) -> list[str]:
     sentences = [*facts.source_notes.warnings]
-    sentences += [sentence for dimension in facts.dimensions for sentence in dimension.warnings]
+    sentences += dimension_warnings([*facts.dimensions, *(each.dimension for each in facts.filters)])
     sentences += facts.findings.warnings
     sentences += [sentence for sentence in (facts.reason, facts.note, facts.candidates_note) if sentence]
     if len(totals) > 1:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from finops.costs.comparison import one_sided_words
+from finops.costs.comparison import one_sided_words, unequal_days_clause
 from finops.insights.spend_change.schemas import ChangeTotal, ComparedDays, Move
 from finops.lib.periods import DateRange
 from finops.lib.sentences import (
+    LARGE_RATIO,
     by_currency,
     dimension_text,
     join_with_and,
@@ -60,7 +61,14 @@ def summary_of(
     before = f"{days.previous_start_date} to {days.previous_end_date}"
     within = " within the filters" if filtered else ""
     than = "than" if any(total.change for total in totals) else "as"
+    left_out = f"{unequal_days_clause(*_sides(days))}{left_out}"
     return f"{quote(account)} spent {totals_text}{within} {when} {than} from {before} ({view}){left_out}{problems}{_largest_moves_text(totals, moves)}."
+
+
+def _sides(days: ComparedDays) -> tuple[DateRange, DateRange]:
+    return DateRange(days.start_date, days.end_date), DateRange(
+        days.previous_start_date, days.previous_end_date
+    )
 
 
 def _total_text(total: ChangeTotal) -> str:
@@ -68,6 +76,8 @@ def _total_text(total: ChangeTotal) -> str:
         return f"as much ({money(total.current_amount, total.currency)})"
     word = "more" if total.change > 0 else "less"
     share = percent_text(abs(total.ratio)) if total.ratio is not None else ""
+    if total.ratio is not None and total.ratio.copy_abs() >= LARGE_RATIO:
+        share = f"{money(total.previous_amount, total.currency)} before"
     once = (
         one_sided_words(total.current_amount, total.previous_amount, total.one_sided, total.currency)
         if total.one_sided is not None

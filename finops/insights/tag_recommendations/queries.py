@@ -266,10 +266,20 @@ def _summary(account: str, recommendations: Sequence[TagRecommendation], keys: S
     first = next((each for each in keys[0].covers if each.share is not None), None)
     best = f" Key {quote(keys[0].key, 60)} covers most"
     best += f": {percent_text(first.share)} of {first.currency} usage cost." if first and first.share else "."
+    caveats = f"{_compared_clause(len(keys))}{unconverted}"
     if not recommendations:
-        return f"The tags of {quote(account)} have no recommendations{unconverted}.{best}"
+        return f"The tags of {quote(account)} have no recommendations{caveats}.{best}"
     noun = "recommendation" if len(recommendations) == 1 else "recommendations"
-    return f"{quote(account)}: {len(recommendations)} tag {noun}{unconverted}.{best} {recommendations[0].sentence}"
+    return (
+        f"{quote(account)}: {len(recommendations)} tag {noun}{caveats}.{best} {recommendations[0].sentence}"
+    )
+
+
+def _compared_clause(keys: int) -> str:
+    """Return a clause on tag keys whose values were not compared."""
+    if keys <= COMPARED_KEYS:
+        return ""
+    return f"; of {keys} tag keys only the {COMPARED_KEYS} with most cost are compared"
 
 
 def _hint(recommendations: Sequence[TagRecommendation]) -> str:

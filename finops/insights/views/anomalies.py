@@ -134,6 +134,12 @@ ANOMALIES = ListPage[AnomalyLine](
             lambda line: _own_amounts(line.row).currency,
             shown=False,
         ),
+        Column(
+            "shared_impact",
+            "Impact also in others",
+            lambda line: line.shared_impact or None,
+            shown=False,
+        ),
         Column("state", "State", lambda line: line.row.state, css="nowrap"),
         Column("cause", "Root cause", lambda line: line.cause, shown=False),
         Column("also", "Also seen as", lambda line: ", ".join(line.row.also_seen_as), shown=False),
@@ -169,21 +175,24 @@ def index(request: AccountRequest) -> HttpResponseBase:
     rows = display.narrow(rows)
     sources = load_sources(request.account)
     scope, error = scope_from_params(request.GET.dict()), ""
+    of_scope: list[str] = []
     if scope:
         try:
             reader = CostReader(request.account, sources)
-            impacts, _warnings = queries.incidents_in_scope(reader, rows, CostScope(**scope))
+            impacts, of_scope = queries.incidents_in_scope(reader, rows, CostScope(**scope))
             rows = rows.filter(pk__in=list(impacts))
         except UserError as problem:
             scope, error = {}, problem.message
     pairs = [(row, incident_figures(row, display)) for row in rows]
     lines = [_line(row, figures, display) for row, figures in pairs]
     listing = ANOMALIES.listing(request, lines)
-    if wants_csv(request):
-        return ANOMALIES.csv(listing.matches)
-    counts = queries.state_counts(display)
     run = AnomalyRun.objects.first()
     query = AnomaliesQuery(state=state, **scope)
+    warnings = [*currency_warnings([figures for _row, figures in pairs]), *warnings, *of_scope]
+    not_complete = queries.not_complete(sources, query)
+    if wants_csv(request):
+        return ANOMALIES.csv(listing.matches, queries.list_note(run, warnings, not_complete))
+    counts = queries.state_counts(display)
     context: dict[str, Any] = {
         "listing": listing,
         "state": state,
@@ -191,10 +200,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "total": counts.total(),
         "run": run,
         "mcp_arguments": as_arguments(query),
-        "not_complete": queries.not_complete(sources, query),
+        "not_complete": not_complete,
         "scope": scope,
         "error": error,
-        "warnings": [*currency_warnings([figures for _row, figures in pairs]), *warnings],
+        "warnings": warnings,
     }
     return render(request, "insights/anomalies.html", context, status=400 if error else 200)
 

@@ -25,11 +25,18 @@ from finops.insights.savings import services
 from finops.insights.savings.candidates import PRECEDENCE, RULES, SavingCandidate
 from finops.insights.savings.issue_links import panels_of_saving
 from finops.insights.savings.queries import ALL_ROWS, list_savings, recommendation, shares_of_cost
-from finops.insights.savings.schemas import STATUSES, BilledSaving, Recommendation, SavingsQuery
+from finops.insights.savings.schemas import (
+    STATUSES,
+    BilledSaving,
+    Recommendation,
+    SavingsAnswer,
+    SavingsQuery,
+)
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListFilter, ListPage, wants_csv
 from finops.lib.params import as_arguments
+from finops.lib.sentences import quote
 
 LEVELS = {"low": 0, "medium": 1, "high": 2}
 SHOWN = 200
@@ -207,7 +214,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     rows = [row for row in answer.recommendations if status in ("all", row.status)]
     shown = declared.listing(request, rows)
     if wants_csv(request):
-        return declared.csv(shown.matches)
+        return declared.csv(shown.matches, _list_note(answer))
     counts = Counter(row.status for row in declared.apply_filters(request, answer.recommendations))
     question = {"status": status, "rule": rule if rule in RULES else None, **scope}
     query = msgspec.convert(question, SavingsQuery)
@@ -225,6 +232,16 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "may_refresh": services.has_refreshable_source(request.account),
     }
     return render(request, "insights/savings.html", context, status=400 if error else 200)
+
+
+def _list_note(answer: SavingsAnswer) -> str:
+    """Return what the list leaves out, for its CSV; empty if it leaves nothing out."""
+    incomplete = [
+        f"Incomplete: {each.provider} of {quote(each.source)}. {each.problem}".strip()
+        for each in answer.refreshes
+        if each.incomplete
+    ]
+    return " ".join([*incomplete, *answer.warnings])
 
 
 def _filters(rows: list[Recommendation]) -> list[ListFilter[Recommendation]]:

@@ -72,6 +72,8 @@ class Facts:
     compared_usage: MetricUsage | None = None
     notes: list[str] = field(default_factory=list)
     scope: UsageScope = field(default_factory=UsageScope)
+    unknown_customers: Sequence[str] = ()
+    """Clauses on requested customers that the account does not have."""
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -102,7 +104,8 @@ def read_facts(
         metrics = shared.metrics
     metrics = metrics_of(account) if metrics is None else metrics
     metric = match_metric(metrics, query.usage_metric)
-    only, strange = find_customers(account, query.customers)
+    matches = find_customers(account, query.customers)
+    only = matches.ids
     by_customer = query.mode == "per_customer"
     why = "mode per_customer" if by_customer else "customers"
     key = require_customer_key(account, why=why) if by_customer or only else ""
@@ -135,8 +138,9 @@ def read_facts(
         customers=customers,
         compared_usage=usage if current == cost.days else reader.read(current) if current else None,
         earlier_usage=pair[0] if pair else reader.read(previous) if previous else None,
-        notes=[*notes_of(metric, query.usage_metric), *strange, *scope.notes],
+        notes=[*notes_of(metric, query.usage_metric), *matches.warnings, *scope.notes],
         scope=scope,
+        unknown_customers=[*dict.fromkeys([*matches.clauses, *scope.unknown_customers])],
     )
 
 

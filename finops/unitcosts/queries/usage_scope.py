@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.models.functions import Lower
 
@@ -109,6 +109,7 @@ class UsageScope:
     unfiltered: tuple[str, ...] = ()
     nothing: str = ""
     notes: list[str] = field(default_factory=list)
+    unknown_customers: tuple[str, ...] = ()
 
     def no_usage_reason(self) -> str:
         """Return why a range has no usage, with the filters as a possible reason."""
@@ -137,7 +138,7 @@ def usage_scope(
     if metric is None or not (filters or query.usage_filters):
         return UsageScope(customers=only)
     usage_keys = EventDimensions(account)
-    values_by_dimension, notes = _explicit_filters(account, usage_keys, query)
+    values_by_dimension, notes, unknown = _explicit_filters(account, usage_keys, query)
     targets = _targets(account, usage_keys, filters) if filters else {}
     filters_by_target = {
         name: [item for item in filters if targets[item.dimension.name] == name] for name in targets.values()
@@ -160,7 +161,8 @@ def usage_scope(
         values_by_dimension[name] = tuple(passing)
     if unfiltered:
         notes = [*notes, _not_filtered_note(metric.name, unfiltered)]
-    return _scope(values_by_dimension, only, list(dict.fromkeys(unfiltered)), nothing, notes)
+    scope = _scope(values_by_dimension, only, list(dict.fromkeys(unfiltered)), nothing, notes)
+    return replace(scope, unknown_customers=unknown)
 
 
 def _values(
@@ -193,14 +195,17 @@ def _values(
 
 def _explicit_filters(
     account: Account, usage_keys: EventDimensions, query: UnitCostQuery
-) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return the requested usage filters, by dimension key or `customer`."""
+) -> tuple[dict[str, tuple[str, ...]], list[str], tuple[str, ...]]:
+    """Return the requested usage filters, by dimension key or `customer`, with notes, and clauses on unknown customers."""
     values_by_dimension: dict[str, tuple[str, ...]] = {}
     notes: list[str] = []
+    unknown: tuple[str, ...] = ()
     for item in query.usage_filters:
         if item.dimension.strip().casefold() in CUSTOMER_NAMES:
-            values_by_dimension[CUSTOMER], strange = find_customers(account, item.values)
-            notes += strange
+            matches = find_customers(account, item.values)
+            values_by_dimension[CUSTOMER] = matches.ids
+            notes += matches.warnings
+            unknown += matches.clauses
             continue
         key = find_key(usage_keys, item.dimension)
         if key.value not in usage_keys.keys:
@@ -208,7 +213,7 @@ def _explicit_filters(
             raise unknown_value("usage_filters", item.dimension[:100], choices, listed_by="getAccountContext")
         notes += [key.warning] if key.warning else []
         values_by_dimension[key.value] = tuple(item.values)
-    return values_by_dimension, notes
+    return values_by_dimension, notes, unknown
 
 
 def _targets(

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from finops.costs.answers import SpendTotal
-from finops.costs.comparison import NOTHING_COMPLETE
-from finops.costs.queries.spend_answer import no_change_clause
 from finops.costs.queries.spend_words import left_out_clause
 from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.lib.formats.numbers import plural
@@ -17,6 +15,7 @@ from finops.lib.usage_problems import clause_warnings, clauses_text
 from finops.unitcosts.answers import MATCHED, NO_COST, NO_USAGE, UnitCostRow, UnitCostTotal
 from finops.unitcosts.queries.facts import Facts
 from ingestion.models import UsageMetric
+from ingestion.queries.usage_text import units_clause
 
 NAMED_ROWS = 3
 NAME_LENGTH = 60
@@ -57,7 +56,7 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     if not totals:
         subject = "No cost lines match" if plan.filters or facts.query.customers else "No cost"
         why = f"so there is no unit cost of {quote(facts.metric, NAME_LENGTH)}"
-        return f"{quote(facts.account.name)}: {subject} {when}, {why}{facts.cost.not_final}{clauses_text(facts.usage_problems)}."
+        return f"{quote(facts.account.name)}: {subject} {when}, {why}{facts.cost.not_final}{_missing(facts)}{clauses_text(facts.usage_problems)}."
     costs = {total.currency: total.cost for total in totals}
     totals = [total for total in totals if total.currency not in without_rate(costs)] or totals
     text = join_with_and([_equation(facts, total) for total in totals]) + missing_rate_clause(costs)
@@ -66,7 +65,7 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     cost = facts.cost.facts
     view = f"{cost.view.label}{left_out_clause(part for total in totals for part in total.left_out)}"
     caveats = (
-        f"{facts.cost.not_final}{cost.findings.clause}{clauses_text(facts.usage_problems)}{_days_clause(facts)}{_comparison_clause(facts)}"
+        f"{facts.cost.not_final}{_division_clause(facts, totals)}{_missing(facts)}{clauses_text(facts.usage_problems)}{_days_clause(facts)}{facts.cost.comparison_clause}"
         f"{facts.cost.restatement}"
     )
     parts = [
@@ -77,18 +76,35 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     return " ".join(part for part in parts if part)
 
 
+def _missing(facts: Facts) -> str:
+    """Return a clause on dimensions and filter values that no cost has, and on customers that the account does not
+    have."""
+    return facts.cost.missing + "".join(f"; {each}" for each in facts.unknown_customers)
+
+
+def _division_clause(facts: Facts, totals: Sequence[UnitCostTotal]) -> str:
+    """Return a clause on several units and currencies, which mix in a quotient, and on cost without a known customer,
+    which is in the total only."""
+    divided = [total for total in totals if total.unit_cost is not None]
+    several = "; the cost of each currency is divided by all usage" if len(divided) > 1 else ""
+    unmatched = [_share_of_cost(total) for total in totals if total.unmatched_cost]
+    no_customer = f"; cost without a known customer: {join_with_and(unmatched)}" if unmatched else ""
+    return f"{units_clause(facts.usage.units)}{several}{no_customer}"
+
+
+def _share_of_cost(total: UnitCostTotal) -> str:
+    """`54.00 USD (36.0 %)`: the cost without a known customer."""
+    amount = total.unmatched_cost or Decimal(0)
+    share = ratio(amount, total.cost)
+    return f"{money(amount, total.currency)}{f' ({percent_text(share)})' if share is not None else ''}"
+
+
 def _days_clause(facts: Facts) -> str:
     """Return a clause if cost and usage have data on different numbers of days: the quotient then mixes them."""
     cost, usage = facts.cost.days_with_data, facts.usage.days_with_data
     if not days_warning(cost, usage, facts.cost.days.days):
         return ""
     return f"; cost has data on {cost} and usage on {usage} of {facts.cost.days.days} days"
-
-
-def _comparison_clause(facts: Facts) -> str:
-    if facts.query.compare_to == "none":
-        return ""
-    return no_change_clause(facts.cost.not_comparable if facts.cost.comparison else NOTHING_COMPLETE)
 
 
 def _filter_clause(facts: Facts) -> str:
@@ -201,11 +217,8 @@ def _currencies(totals: Sequence[UnitCostTotal]) -> list[str]:
 
 
 def _unmatched_warning(facts: Facts, total: UnitCostTotal) -> str:
-    amount = total.unmatched_cost or Decimal(0)
-    share = ratio(amount, total.cost)
-    part = f" ({percent_text(share)})" if share is not None else ""
     return (
-        f"{money(amount, total.currency)}{part} of cost has no known customer by "
+        f"{_share_of_cost(total)} of cost has no known customer by "
         f"{dimension_text(facts.key)}. It is in the total but in no customer's unit cost."
     )
 

@@ -133,6 +133,22 @@ def test_a_model_without_a_price_has_no_estimate_and_is_named(acme: Account) -> 
     ]
     assert rows_of(answer)["llama-9", "input"] == (None, None)
     assert "No estimate for 7,300 tokens without a price: 'llama-9' input" in answer.warnings[0]
+    assert ", without 7,300 tokens that have no price" in answer.summary
+
+
+def test_a_change_of_billed_spend_has_the_earlier_amount_and_says_why_there_is_none(acme: Account) -> None:
+    before = [date(2026, 2, day) for day in range(19, 29)]
+    amounts = {**dict.fromkeys(before, "1"), **dict.fromkeys(DAYS, "2")}
+    add_source(
+        acme,
+        [claude(day, amount, "claude-sonnet-4-5", "input", "1000") for day, amount in amounts.items()],
+    )
+
+    compared = ask(acme, compare_to="previous_period").summary
+    a_year_ago = ask(acme, compare_to="previous_year").summary
+
+    assert "was billed 20.00 USD (+100.0 % against the 10.00 USD before) for AI" in compared
+    assert "; not compared: the account has no data for 2025-03-01 to 2025-03-10; no estimate" in a_year_ago
 
 
 @pytest.fixture

@@ -266,7 +266,12 @@ def test_a_period_that_is_over_is_not_called_ended_before_its_bill_is_whole(acme
     add_source(acme, daily_cost(JANUARY, date(2026, 3, 29), 10))
 
     with at(date(2026, 4, 1)):
-        assert evaluate(acme) == ["budget 'Cloud' reached 103.6% by Mar 31"]
+        (delivery,) = services.evaluate(acme)
+
+    assert delivery.message["title"] == "'Acme': budget 'Cloud' reached 103.6% by Mar 31"
+    assert delivery.message["summary"] == (
+        "Mar 1 – 31: $290.00 of $280.00 spent, with data through Mar 29, at or above the threshold of 100%."
+    )
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,20 @@ def test_a_digest_names_first_what_has_no_exchange_rate(acme: Account) -> None:
 
 
 @pytest.mark.django_db
+def test_a_monthly_digest_names_the_days_of_months_of_different_lengths(acme: Account) -> None:
+    subscribe(acme, frequency="monthly")
+    add_source(acme, daily_cost(JANUARY, date(2026, 3, 31), 10))
+
+    with at(date(2026, 4, 1), 9):
+        detect_if_due(acme)
+        (delivery,) = services.evaluate(acme)
+
+    assert delivery.message["summary"] == (
+        "'Acme' spent $310.00, Mar 1 – 31: +$30.00 (+10.7%) vs Feb 1 – 28 (31 days compared with 28)."
+    )
+
+
+@pytest.mark.django_db
 def test_a_digest_has_total_change_movers_budgets_anomalies_and_savings(acme: Account) -> None:
     create_budget(acme, "Cloud", 300)
     create_budget(acme, "Roomy", 10_000)

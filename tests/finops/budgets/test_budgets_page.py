@@ -82,6 +82,22 @@ def test_the_list_filters_by_status_scope_and_words_and_exports_what_it_shows(
     ]
 
 
+def test_the_csv_names_the_cost_in_other_currencies_that_budgets_do_not_count(
+    cast: Cast, payer: Account
+) -> None:
+    create_three_budgets(payer)
+    create_budget(payer, "Euros", 5, currency="EUR")
+
+    rows = csv_rows(signed_in(cast.viewer).get(f"{PAGE}?sort=name&format=csv"))
+
+    assert {row["Budget"]: row["Not counted"] for row in rows} == {
+        "Broken": "1.00 EUR in other currencies",
+        "Euros": "190.00 USD in other currencies",
+        "Roomy": "1.00 EUR in other currencies",
+        "Tight": "1.00 EUR in other currencies",
+    }
+
+
 def test_the_whole_list_asks_the_lake_once_for_each_grouping(cast: Cast, payer: Account) -> None:
     for number in range(6):
         create_budget(payer, f"Account {number}", 1000)

@@ -48,7 +48,7 @@ def test_a_month_is_what_was_spent_and_what_its_other_days_will_cost(acme: Accou
     assert answer.data_through == YESTERDAY
     assert answer.summary == (
         "'Acme' is forecast to spend 310.00 USD (80% range 309.40 USD to 310.60 USD, 190.00 USD "
-        "of it spent, 10.7 % more than the period before) from 2026-03-01 to 2026-03-31 "
+        "of it spent, 10.7 % more than the 28 days before) from 2026-03-01 to 2026-03-31 "
         "(amortized, all charge categories)."
     )
 

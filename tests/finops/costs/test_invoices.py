@@ -212,6 +212,8 @@ def test_a_member_enters_and_removes_the_total_of_an_invoice(cast: Cast, months:
     csv = viewer.get("/a/acme/invoices/?format=csv").getvalue().decode()
     assert "INV-1" in csv
     assert "-12.34" in csv
+    assert ",data note\r\n" in csv
+    assert csv.count("billing month 2026-05: ") == 1
 
     total = InvoiceTotal.objects.get()
     assert member.post(f"/a/acme/invoices/totals/{total.pk}/remove/").status_code == 302

@@ -246,6 +246,7 @@ def test_cost_of_no_customer_is_in_the_total_and_said(acme: Account) -> None:
 
     assert (answer.totals[0].cost, answer.totals[0].unmatched_cost) == (100, 40)
     assert "40.00 USD (40.0 %) of cost has no known customer by 'tag:customer'" in " ".join(answer.warnings)
+    assert "; cost without a known customer: 40.00 USD (40.0 %)" in answer.summary
 
 
 def test_seats_are_averaged_over_the_days_that_have_any(acme: Account) -> None:

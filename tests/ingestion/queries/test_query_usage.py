@@ -104,7 +104,9 @@ def test_customers_are_found_by_id_and_by_name_in_any_case(usage: Account) -> No
     answer = usage_in_march(usage, customers=["init"])
     assert answer.quantity is None
     assert answer.warnings == ["No customer with the ID or name 'init'. Nearest: 'initech'."]
-    assert answer.summary == ("'Acme' has no matching events of 'requests' from 2026-03-01 to 2026-03-31.")
+    assert answer.summary == (
+        "'Acme' has no matching events of 'requests' from 2026-03-01 to 2026-03-31; no customer with the ID or name 'init'."
+    )
 
 
 def test_a_dimension_is_found_in_any_case_and_filters_are_joined_by_and(usage: Account) -> None:

@@ -53,7 +53,8 @@ def test_each_split_says_what_it_moved_with_its_currency(
         {"amount": days * 3 / 4, "currency": "EUR"},
         {"amount": days * 3 / 4, "currency": "USD"},
     ]
-    assert "1 shared-cost split." in answer["summary"]
+    assert "1 shared-cost split; from " in answer["summary"]
+    assert "'Cluster' moved" in answer["summary"]
     assert answer["console_url"].endswith("/a/acme/shared-costs/")
 
 

@@ -241,6 +241,9 @@ def test_pages_of_two_currencies_show_one_and_name_the_other(
         assert "€" not in text
         assert "Not included: 1 in EUR. Switch the currency to show them." in text
     assert "Open (1)" in text_of(client.get(LIST))
+    (line,) = csv_rows(client.get(LIST, {"format": "csv"}))
+    assert line["data note"] == "Not included: 1 in EUR. Switch the currency to show them."
+    assert line["Note"] == ""
     assert "$" not in text_of(client.get(LIST, {"currency": "only-EUR"})).partition("Severity")[2]
 
 

@@ -61,6 +61,15 @@ def test_the_csv_has_exact_amounts_and_their_currency(
     assert (row["Id"], row["Currency"], row["State"]) == (spike.key, "USD", "open")
     assert Decimal(row["Impact"]) == spike.impact
     assert Decimal(row["Actual"]) - Decimal(row["Expected"]) == spike.impact
+    assert "data note" not in row
+
+
+@pytest.mark.usefixtures("spike")
+def test_the_csv_notes_days_on_which_nothing_could_be_detected(cast: Cast, client_for: ClientFor) -> None:
+    with clock.frozen(datetime(2026, 3, 25, 12, tzinfo=UTC)):
+        (row,) = csv_rows(client_for(cast.viewer).get(f"{LIST}?state=all&format=csv"))
+
+    assert row["data note"] == "Complete days only; no day is complete from 2026-03-20 on."
 
 
 def test_the_page_has_chart_causes_and_a_link_to_the_explorer(

@@ -286,6 +286,7 @@ def test_commitments_are_narrowed_by_type_and_end_and_ordered(
     assert sum(total.committed_cost for total in answer.totals) == committed_cost
     left_out = any("1 commitment is left out" in warning for warning in answer.warnings)
     assert left_out == ("expires_before" in columns)
+    assert ("; 1 commitment is left out: the bills" in answer.summary) == left_out
 
 
 def test_a_type_that_no_commitment_has_is_refused_with_the_nearest(acme: Account) -> None:

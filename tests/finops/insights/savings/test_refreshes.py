@@ -43,7 +43,7 @@ from tests.finops.insights.savings.cloud_apis import (
 )
 from tests.finops.insights.savings.hub_files import as_csv, row
 from tests.mcpserver.mcp_client import McpClient, mint
-from tests.pages import text_of
+from tests.pages import csv_rows, text_of
 
 ClientFor = Callable[[User], Client]
 PAGE = "/a/acme/savings/"
@@ -100,6 +100,19 @@ def test_the_page_says_where_recommendations_are_from_and_of_when(
     assert "read Mar 1, 12:00 PM by API" in " ".join(html.split())
     assert "Incomplete: Azure Advisor of Azure." in html
     assert "Not read on 2026-03-02: " in html
+
+
+def test_the_csv_notes_recommendations_that_could_not_be_refreshed(
+    cast: Cast, acme: Account, api: ArmApi, source: CostSource, client_for: ClientFor
+) -> None:
+    client = client_for(cast.viewer)
+    assert "Incomplete" not in csv_rows(client.get(f"{PAGE}?format=csv"))[0]["data note"]
+
+    fail_later(api, acme, source)
+
+    row = csv_rows(client.get(f"{PAGE}?format=csv"))[0]
+    assert row["data note"].startswith("Incomplete: Azure Advisor of 'Azure'. Not read on 2026-03-02: ")
+    assert row["Note"] == ""
 
 
 def test_an_assistant_sees_a_failed_refresh_in_the_first_sentence(
