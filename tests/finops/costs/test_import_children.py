@@ -90,9 +90,9 @@ def test_a_child_that_takes_too_much_memory_ends_and_no_other_process() -> None:
 
 
 def test_a_child_that_dies_says_by_what_and_one_that_is_not_wanted_ends() -> None:
-    assert child_process.run(f"{__name__}.die", name="dies").cause == "signal 11"
+    assert child_process.run(f"{__name__}.crash", name="dies").cause == "signal 11"
     assert (
-        child_process.run(f"{__name__}.wait_for_ever", name="waits", should_continue=lambda: False).end
+        child_process.run(f"{__name__}.wait_forever", name="waits", should_continue=lambda: False).end
         is ChildOutcome.CANCELED
     )
 
