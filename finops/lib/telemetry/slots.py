@@ -76,13 +76,13 @@ def _is_allocated(file: Path) -> bool:
 def _allocate(file: Path) -> None:
     """Replace the file by an empty one with its space. A scrape reads every file of its name at any moment, and fails for
     one without bytes."""
-    unnamed = file.with_suffix(".new")
-    descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    new_file = file.with_suffix(".new")
+    descriptor = os.open(new_file, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         os.posix_fallocate(descriptor, 0, FILE_BYTES)
     finally:
         os.close(descriptor)
-    unnamed.rename(file)
+    new_file.rename(file)
 
 
 def remove_stale_gauges(directory: Path) -> None:
