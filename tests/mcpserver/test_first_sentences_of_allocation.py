@@ -91,7 +91,7 @@ def test_savings_name_the_days_that_bills_cover(acme: Account, mcp_client: McpCl
 
 def test_budgets_that_are_ok_without_cost_or_forecast_are_named(acme: Account, writer: McpClient) -> None:
     create_budget(acme, "Empty", 100)
-    assert "; spend not known: 'Empty'" in summary_of(writer, "listBudgets")
+    assert "; spend unknown: 'Empty'" in summary_of(writer, "listBudgets")
 
     add_source(acme, [cost(day, 10) for day in days(date(2026, 3, 10), date(2026, 3, 19))])
 
@@ -99,4 +99,4 @@ def test_budgets_that_are_ok_without_cost_or_forecast_are_named(acme: Account, w
     create_budget(acme, "Roomy", 1000)
     sentence = summary_of(writer, "listBudgets")
     assert "; without a forecast: 'Roomy'" in sentence
-    assert "spend not known" not in sentence
+    assert "spend unknown" not in sentence

@@ -140,7 +140,7 @@ def _unknown(matches: Sequence[BudgetStatus]) -> str:
     return "".join(
         f"; {text}: {join_first([quote(each.name, MAX_NAME) for each in budgets], NAMED)}"
         for text, budgets in (
-            ("spend not known", without_spend),
+            ("spend unknown", without_spend),
             ("without a forecast", without_forecast),
         )
         if budgets

@@ -37,9 +37,9 @@ from finops.costs.queries.spend_lake import ONE_TIME_FEES, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import (
     NAMED_SOURCES,
     SOURCE_NAME_LENGTH,
+    incomplete_sources,
     incomplete_words,
     left_out_clause,
-    named_incomplete,
     stopped_words,
     uncovered_words,
 )
@@ -164,7 +164,7 @@ def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook], sums: Se
         if through and since and since <= end < through and source in facts.names
     ]
     text += f"; {join_with_and(late[:NAMED_SOURCES])} treated as expected" if late else ""
-    named = named_incomplete(span.coverage, span.so_far, facts.names, selected) if amounts else []
+    named = incomplete_sources(span.coverage, span.so_far, facts.names, selected) if amounts else []
     text += stopped_words(span.coverage, sorted(stopped - {*named}), facts.names)
     text += "; days without lines count as 0" if stopped & facts.names.keys() else ""
     return text + facts.findings.clause + facts.source_notes.clause

@@ -230,7 +230,7 @@ def days_clause(
     clause = incomplete_words(coverage, days, amounts, names, selected, stopped)
     clause += uncovered_words(coverage, days)
     clause += missing_end_words(coverage, days) if amounts else ""
-    named = named_incomplete(coverage, days, names, selected)
+    named = incomplete_sources(coverage, days, names, selected)
     return clause + stopped_words(coverage, [each for each in stopped if each not in named], names)
 
 
@@ -365,7 +365,7 @@ def incomplete_place(
     return "", f": {join_first(since, NAMED_SOURCES)}"
 
 
-def named_incomplete(
+def incomplete_sources(
     coverage: Coverage, days: DateRange, names: Mapping[int, str], selected: Collection[int] | None = None
 ) -> list[int]:
     """Return the sources that `incomplete_place` names."""
