@@ -9,7 +9,7 @@ import hmac
 import json
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from django.db import transaction
 
@@ -25,7 +25,9 @@ from finops.lib.prepared_statements import Statement
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceCredential:
-    """An authenticated key: its account, and the source that it pushes to."""
+    """An authenticated key: its account, and the source that it pushes to. Sources of one kind have distinct ids."""
+
+    kind: ClassVar[str]
 
     key_id: int
     source_id: int

@@ -1,6 +1,7 @@
 """Responses to pushes with an Idempotency-Key: stored, and repeated to a retry with the same key for 24 hours.
 
-The REST API stores the responses of its write tools here too (mcpserver.rest.idempotency).
+A key belongs to its sender, such as a usage source: the same key of another sender is another key. The REST API stores the
+responses of its write tools here too (mcpserver.rest.idempotency).
 """
 
 from __future__ import annotations
@@ -70,14 +71,16 @@ class IdempotencyKeyConflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A request that may be retried: the client's key, and the hash of the decompressed body."""
+    """A request that may be retried: the stored key, distinct for each sender and client's key, and the hash of the
+    decompressed body."""
 
     key: str
     body_digest: bytes
 
     @classmethod
-    def of(cls, key: str, body: bytes) -> Retry:
-        return cls(key, sha256(body).digest())
+    def of(cls, sender: str, key: str, body: bytes) -> Retry:
+        """`sender` names who sends: a kind and an id, such as `usage 12`."""
+        return cls(f"{sender} {sha256(key.encode()).hexdigest()}", sha256(body).digest())
 
 
 # A concurrent request with the same key holds the row: this waits for its end. An expired row counts as missing.

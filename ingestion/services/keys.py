@@ -18,6 +18,8 @@ PREFIX: Final = "fuse_"
 class PushCredential(SourceCredential):
     """A valid usage key: the account and the source of its events."""
 
+    kind = "usage"
+
 
 def end_pushes(*, account: Account, source_id: int | None = None) -> None:
     """Wait for running pushes and uploads of an account, or of one of its sources; later ones wait for the caller's

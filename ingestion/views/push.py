@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import Final
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
-from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoint
-from finops.lib.push_body import PushError
 from ingestion.parsers import EventBatchParser
-from ingestion.push_options import dry_run_of, idempotency_key_of
-from ingestion.services import IdempotencyKeyConflict, Retry, RevokedKeyError, accept_events
+from ingestion.push_options import dry_run_of, refusals, retry_of
+from ingestion.services import accept_events
 from ingestion.services.idempotency import Receipt
 from ingestion.services.keys import PushCredential, authenticate_usage_key
 
@@ -44,28 +41,15 @@ class UsageEndpoint(KeyEndpoint):
     throttle_classes = [UsageThrottle]
 
     def accept(self, request: Request) -> Receipt:
-        """Accept a batch, atomically.
-
-        Raises AuthenticationFailed (401) for a key that was revoked meanwhile, PushError (422) for an idempotency key
-        that was used with another body.
-        """
-        key, dry_run = idempotency_key_of(request), dry_run_of(request)
-        body = request.data
-        try:
+        """Accept a batch, atomically. Raises the errors of `retry_of`, `dry_run_of` and `refusals`."""
+        dry_run, body = dry_run_of(request), request.data
+        with refusals():
             return accept_events(
                 credential=request.auth,
                 batch=body.batch,
-                retry=Retry.of(key, body.content) if key else None,
+                retry=retry_of(request, body.content),
                 dry_run=dry_run,
             )
-        except RevokedKeyError as error:
-            message = "The key was revoked or replaced during this request; nothing was stored."
-            raise AuthenticationFailed(message, "unauthorized") from error
-        except IdempotencyKeyConflict as error:
-            message = (
-                "This Idempotency-Key was sent with another body in the last 24 hours; nothing was stored."
-            )
-            raise PushError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", message) from error
 
 
 class UsageEvents(UsageEndpoint):

@@ -1,4 +1,5 @@
-"""Idempotency-Key of write tools: the same key and call within 24 hours gets the first response again, and runs once.
+"""Idempotency-Key of write tools: the same key and call of one credential within 24 hours gets the first response again, and
+runs once.
 
 Responses are stored like the responses to pushes (ingestion.services.idempotency), in the transaction of the write. A
 refused call stores nothing, so that a client can correct it and send it again with the same key.
@@ -7,7 +8,6 @@ refused call stores nothing, so that a client can correct it and send it again w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -38,7 +38,8 @@ def run_once(
     """
     if not idempotency.is_key(key):
         raise HttpError(HTTPStatus.BAD_REQUEST, idempotency.KEY_RULE, body=body)
-    retry = Retry.of(_stored_key(key), params["name"].encode() + b"\n" + body)
+    sender = f"{call.credential.kind} {call.credential.id}"
+    retry = Retry.of(sender, key, params["name"].encode() + b"\n" + body)
     try:
         with call_transaction(call, read_only=False):
             if receipt := idempotency.claim(account_id=call.account.pk, retry=retry):
@@ -69,8 +70,3 @@ def _replay(call: ToolCall, params: Mapping[str, Any], receipt: Receipt) -> Tool
     with CallRecorder(CallMethod.API, call, params["name"], params["arguments"]) as recorder:
         recorder.registered_name = params["name"]
         return recorder.outcome(ToolOutcome(answer=receipt.body))
-
-
-def _stored_key(key: str) -> str:
-    """Return the stored key, distinct from keys of pushes, which have no space; at most 255 characters."""
-    return f"api/v1 {sha256(key.encode()).hexdigest()}"

@@ -117,7 +117,7 @@ def test_pushes_with_the_same_ids_in_opposite_orders_never_lock_each_other_out(c
     def send(turn: int) -> int:
         order = names if turn % 2 else names[::-1]
         batch = batch_of(*[event(event_id=name, customer_id=name, customer_name=str(turn)) for name in order])
-        retry = Retry.of(f"k-{turn}", b"body")
+        retry = Retry.of("usage 1", f"k-{turn}", b"body")
         return int(accept_events(credential=credential, batch=batch, retry=retry).headers["Usage-Duplicates"])
 
     with threads(4) as submit:

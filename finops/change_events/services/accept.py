@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -26,12 +25,8 @@ from finops.lib import clock
 from finops.lib.advisory_lock import lock_until_commit
 from finops.lib.periods import month_start
 from ingestion.parsing import Rejection
-from ingestion.services import idempotency
+from ingestion.services import RevokedKeyError, idempotency
 from ingestion.services.idempotency import Receipt, Result, Retry
-
-
-class RevokedEventKey(Exception):
-    """The key was revoked or replaced during the push; nothing of the push is stored."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,10 +45,10 @@ def accept_events(
     """Store the new events of a batch. A retry of a stored batch returns its original response; a dry run returns the
     response it would get, and stores nothing.
 
-    Raises RevokedEventKey if the key is no longer active, and IdempotencyKeyConflict.
+    Raises RevokedKeyError if the key is no longer active, and IdempotencyKeyConflict.
     """
     if not lock_active_key(credential.key_id):
-        raise RevokedEventKey
+        raise RevokedKeyError
     account = credential.account
     if retry is not None:
         ask = idempotency.find if dry_run else idempotency.claim
@@ -69,11 +64,6 @@ def accept_events(
     if retry is not None and not dry_run:
         idempotency.store_answer(account_id=account.pk, retry=retry, receipt=receipt)
     return receipt
-
-
-def retry_of(key: str, body: bytes) -> Retry:
-    """The stored key of a retry, distinct from keys of usage pushes, which have no space; at most 255 characters."""
-    return Retry.of(f"api/events {sha256(key.encode()).hexdigest()}", body)
 
 
 def _contents_by_event_id(source_id: int, events: Iterable[NewEvent]) -> dict[str, tuple[Any, ...]]:

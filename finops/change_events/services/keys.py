@@ -17,6 +17,8 @@ PREFIX: Final = "fevt_"
 class EventCredential(SourceCredential):
     """An active event key, with its account and source."""
 
+    kind = "events"
+
 
 def lock_source(source: EventSource) -> None:
     """Lock the source, so that its key cannot change until the end of the transaction. Raises UserError for a deleted

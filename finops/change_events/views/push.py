@@ -9,20 +9,18 @@ from typing import Any, Final
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
-from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.parsers import BaseParser, DataAndFiles
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoint, PushRequest
 from finops.change_events.parsing import EventBatch, check_events
-from finops.change_events.services.accept import RevokedEventKey, accept_events, retry_of
+from finops.change_events.services.accept import accept_events
 from finops.change_events.services.keys import EventCredential, authenticate_event_key
 from finops.lib.push_body import PushError, read_body
 from ingestion.parsers import body_limit
 from ingestion.parsing import MalformedBody
-from ingestion.push_options import dry_run_of, idempotency_key_of
-from ingestion.services import IdempotencyKeyConflict
+from ingestion.push_options import dry_run_of, refusals, retry_of
 
 PATH: Final = "/api/events"
 
@@ -70,25 +68,15 @@ class ChangeEvents(KeyEndpoint):
     parser_classes = [EventParser]
 
     def post(self, request: Request) -> Response:
-        """Store a batch. Raises AuthenticationFailed (401) for a key revoked during the push, PushError (422) for an
-        Idempotency-Key that was used with another body."""
-        key, dry_run = idempotency_key_of(request), dry_run_of(request)
-        body: EventBody = request.data
-        try:
+        """Store a batch. Raises the errors of `retry_of`, `dry_run_of` and `refusals`."""
+        dry_run, body = dry_run_of(request), request.data
+        with refusals():
             receipt = accept_events(
                 credential=request.auth,
                 batch=body.batch,
-                retry=retry_of(key, body.content) if key else None,
+                retry=retry_of(request, body.content),
                 dry_run=dry_run,
             )
-        except RevokedEventKey as error:
-            message = "The key was revoked or replaced during this request; nothing was stored."
-            raise AuthenticationFailed(message, "unauthorized") from error
-        except IdempotencyKeyConflict as error:
-            message = (
-                "This Idempotency-Key was sent with another body in the last 24 hours; nothing was stored."
-            )
-            raise PushError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", message) from error
         return Response(msgspec.Raw(receipt.body), headers=receipt.headers)
 
 

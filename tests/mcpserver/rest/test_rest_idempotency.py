@@ -12,14 +12,13 @@ import pytest
 from django.db import connection, transaction
 
 from accounts.keys import mint_mcp_key
-from accounts.models import AuditEntry
+from accounts.models import AuditEntry, MCPKey
 from finops.activity.models import CallOutcome
 from finops.budgets.models import Budget
 from finops.lib import clock
 from ingestion.services import idempotency
 from ingestion.services.idempotency import Retry
 from mcpserver import http_request
-from mcpserver.rest.idempotency import _stored_key
 from tests.cast import Cast
 from tests.finops.activity.call_helpers import stored_calls
 from tests.mcpserver.mcp_client import mint
@@ -79,18 +78,18 @@ def test_a_call_that_is_refused_can_be_corrected_under_its_key(cast: Cast, write
     assert budgets(cast) == ["Core"]
 
 
-def test_keys_are_of_an_account_and_apart_from_those_of_pushes(cast: Cast, writer: RestClient) -> None:
-    _key, text = mint_mcp_key(
-        account=cast.other_account, actor=cast.other_actor, name="other", scope="read_write"
-    )
-    with transaction.atomic():
-        assert idempotency.claim(account_id=cast.account.pk, retry=Retry.of(KEY, b"push")) is None
-
-    answers = [
-        json.loads(send(rest_client).content)["account"]["slug"] for rest_client in (writer, RestClient(text))
+def test_keys_are_of_a_credential(cast: Cast, writer: RestClient) -> None:
+    owners = [(cast.account, cast.actor), (cast.other_account, cast.other_actor)]
+    texts = [
+        mint_mcp_key(account=account, actor=actor, name="Second", scope="read_write")[1]
+        for account, actor in owners
     ]
 
-    assert answers == [cast.account.slug, cast.other_account.slug]
+    answers = [send(writer), *(send(RestClient(text), name="Other") for text in texts)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    assert not any("Idempotent-Replayed" in answer for answer in answers)
+    assert budgets(cast) == ["Core", "Other"]
 
 
 def test_a_read_only_key_gets_no_answer_of_a_write(cast: Cast, writer: RestClient) -> None:
@@ -108,13 +107,14 @@ def test_an_invalid_key_is_refused_and_read_tools_need_none(cast: Cast, writer: 
 
 
 @pytest.fixture
-def first_call(cast: Cast) -> Iterator[threading.Event]:
+def first_call(cast: Cast, writer: RestClient) -> Iterator[threading.Event]:
     """A call under the key that is under way, in a connection of its own, until the event is set."""
+    retry = Retry.of(f"mcp_key {MCPKey.objects.unscoped().get().pk}", KEY, b"first")
     is_claimed, may_end = threading.Event(), threading.Event()
 
     def hold() -> None:
         with transaction.atomic():
-            idempotency.claim(account_id=cast.account.pk, retry=Retry.of(_stored_key(KEY), b"first"))
+            idempotency.claim(account_id=cast.account.pk, retry=retry)
             is_claimed.set()
             may_end.wait(30)
             transaction.set_rollback(True)
