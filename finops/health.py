@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-import fsspec
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
@@ -22,6 +21,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from finops.lake.usage import flush_scheduler
+from finops.lib.object_storage import call, open_filesystem
+from finops.lib.time_limit import limit_time
 from finops.telemetry.views import metrics_page
 from finops.worker import liveness
 from finops.worker.queues import QUEUES
@@ -30,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 # Anyone may ask; the lake, which may be remote and cost money a request, is tried this often at most.
 LAKE_SECONDS = 5
+LAKE_LIMIT_SECONDS = 3
+"""Time limit in seconds of that check."""
 
 
 @require_safe
@@ -109,12 +112,17 @@ def _lake() -> bool:
 
 @lru_cache(maxsize=1)
 def _write_lake_probe(url: str, moment: int) -> bool:
-    """Write one small file to the lake's storage, and remove it. A failure raises, so it is not cached."""
-    storage, root = fsspec.core.url_to_fs(url)
-    storage.makedirs(root, exist_ok=True)
+    """Write one small file to the lake's storage, and remove it. Return whether that succeeded."""
+    filesystem, root = open_filesystem(url)
     path = f"{root.rstrip('/')}/.readyz-{uuid.uuid4().hex}"
-    storage.pipe_file(path, b"ok")
-    storage.rm_file(path)
+    try:
+        with limit_time(LAKE_LIMIT_SECONDS):
+            call(filesystem, "makedirs", root, True)
+            call(filesystem, "pipe_file", path, b"ok")
+            call(filesystem, "rm_file", path)
+    except Exception:  # each of fsspec's file systems has its own errors
+        logger.exception("readyz: the check lake failed")
+        return False
     return True
 
 

@@ -40,6 +40,7 @@ from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_SECONDS = 180.0
+END_SECONDS = 60.0
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 
@@ -197,6 +198,7 @@ def _granian(server: LiveServer, port: int) -> Iterator[None]:
         yield
     finally:
         _end(process)
+    assert process.returncode == 0, f"the server did not end cleanly:\n{server.log.read_text()[-4000:]}"
 
 
 def _end_with_the_tests() -> None:
@@ -230,7 +232,7 @@ def _answers(url: str) -> bool:
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(SIGTERM)
     try:
-        process.wait(15)
+        process.wait(END_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-import fsspec
 from django.conf import settings
 
 from finops.backup.errors import BackupError
 from finops.lib.durable_files import fsync, make_directories
+from finops.lib.object_storage import open_filesystem
 from finops.lib.redaction import without_secrets
 
 UNFINISHED_SECONDS: Final = 24 * 3600.0
@@ -93,7 +93,7 @@ class RemoteTarget(BackupTarget):
     def __init__(self, url: str) -> None:
         super().__init__(Path(settings.VAR_DIR, "backup-spool"), target_name(url))
         self._filesystem: Any
-        self._filesystem, root = fsspec.core.url_to_fs(url)
+        self._filesystem, root = open_filesystem(url)
         self._root = root.rstrip("/")
 
     def put(self, file: Path, path: str) -> None:

@@ -48,11 +48,14 @@ def end() -> float:
 
 
 def timeout(at_most: float) -> float:
-    """The seconds until the end, for calls with a timeout of their own; no more than `at_most`."""
-    return max(0.0, min(at_most, _limit.end - time.monotonic()))
+    """The seconds until the end, for calls with a timeout of their own; no more than `at_most`. Never 0, which some
+    libraries take for no timeout. Raises TimeLimitError after the end."""
+    seconds = _limit.end - time.monotonic()
+    if seconds <= 0:
+        raise TimeLimitError(_limit.message)
+    return min(at_most, seconds)
 
 
 def check() -> None:
     """Raise TimeLimitError after the end."""
-    if time.monotonic() >= _limit.end:
-        raise TimeLimitError(_limit.message)
+    timeout(math.inf)

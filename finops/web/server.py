@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import http.client
 import os
 import resource
@@ -135,7 +136,7 @@ def answers(url: str) -> bool:
 
 
 def serve(listener: socket.socket) -> None:
-    """Serve in this process until SIGTERM; then complete the open requests."""
+    """Serve in this process until SIGTERM; then complete the open requests and end the process."""
     host, port = listener.getsockname()[:2]
     _OneProcess(
         listener,
@@ -152,6 +153,10 @@ def serve(listener: socket.socket) -> None:
         log_level=LogLevels.error,
         log_dictconfig=log_configuration(),
     ).serve()
+    # A thread may still compute for a client that has gone. When Python ends normally, such a thread aborts the process in
+    # granian's code, which cannot be unwound. granian's own workers, children of multiprocessing, end in this way too.
+    atexit._run_exitfuncs()
+    os._exit(0)
 
 
 def log_configuration() -> dict[str, Any]:

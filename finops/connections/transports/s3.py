@@ -223,14 +223,14 @@ class S3Bucket(StorageBucket):
             for start in range(0, item.bytes, CHUNK_BYTES)
         )
         if not item.bytes:
-            self._filesystem.call_s3("head_object", Bucket=self.name, Key=key, **_if_match(item.version))
+            self._call("head_object", Bucket=self.name, Key=key, **_if_match(item.version))
 
     def _range(self, key: str, start: int, end: int, version: str) -> bytes:
         """Return a range of bytes. Retried if the connection breaks within a response, so that a large month does not
         start again."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return bytes(fsspec.asyn.sync(self._filesystem.loop, self._get, key, start, end, version))
+                return bytes(self._within_limit(self._get, key, start, end, version))
             except ConnectionError:
                 if attempt == ATTEMPTS:
                     raise
@@ -290,9 +290,11 @@ class S3Bucket(StorageBucket):
         self._call("delete_object", Bucket=self.name, Key=key)
 
     def _call(self, method: str, **arguments: Any) -> Any:
-        call, loop = self._filesystem._call_s3, self._filesystem.loop
+        return self._within_limit(self._filesystem._call_s3, method, **arguments)
+
+    def _within_limit(self, request: Callable[..., Any], *positional: Any, **named: Any) -> Any:
         seconds = time_limit.timeout(PART_SECONDS)
-        return fsspec.asyn.sync(loop, call, method, **arguments, timeout=seconds)
+        return fsspec.asyn.sync(self._filesystem.loop, request, *positional, **named, timeout=seconds)
 
     def _explain(self, error: Exception, action: str, key: str) -> SourceError:
         resource = f"arn:aws:s3:::{self.name}" + ("" if action == "list" else f"/{self.prefix}{key}")

@@ -95,7 +95,7 @@ def run(
         return _answer(account, query, start, end, currency, deadline, manifest, allow_rollups=allow_rollups)
     except UnreadableFile as error:
         _forget_file(manifest, error)
-        return _answer_again(account, query, start, end, currency, deadline)
+        return _answer_again(account, query, start, end, currency, deadline, error)
 
 
 def _forget_file(manifest: Manifest | None, error: UnreadableFile) -> None:
@@ -109,13 +109,21 @@ def _forget_file(manifest: Manifest | None, error: UnreadableFile) -> None:
 
 
 def _answer_again(
-    account: Account, query: Query, start: date, end: date, currency: Currency | None, deadline: float
+    account: Account,
+    query: Query,
+    start: date,
+    end: date,
+    currency: Currency | None,
+    deadline: float,
+    first: UnreadableFile,
 ) -> pa.Table:
     """Run the query again over segments only, after a file could not be read: a rollup holds nothing that its segment
     does not. Garbage collection deletes a file an hour after its month was rewritten, so the current manifest names a
     newer one. Raises LakeUnavailable."""
     logger.warning("lake: a segment of account %s was unreadable, asking the manifest again", account.pk)
     try:
+        if time.monotonic() >= deadline:
+            raise first  # the storage did not respond in time
         return _answer(account, query, start, end, currency, deadline)
     except UnreadableFile as error:
         logger.exception("lake: a segment of account %s cannot be read", account.pk)
@@ -281,7 +289,8 @@ def _local(segments: Sequence[SegmentFile], deadline: float) -> list[File]:
     for segment in segments:
         check_deadline(deadline)
         try:
-            path = store.local(*(segment.rollup or (segment.path, segment.checksum)))
+            with time_limit.limit_time(deadline - time.monotonic()):
+                path = store.local(*(segment.rollup or (segment.path, segment.checksum)))
         except (OSError, DamagedFile) as error:
             raise UnreadableFile(segment.path) from error
         files.append(File(path, segment.columns))

@@ -11,10 +11,15 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
+
+from finops.lib import time_limit
 
 LOCK_FILES: Final = 64
 """The number of lock files. Downloads that share one wait for each other; lock files are never removed, which avoids races."""
+
+LOCK_SECONDS: Final = 0.01
+"""Seconds between attempts to lock a file: flock(2) has no time limit."""
 
 IN_USE_SECONDS: Final = 60.0
 """A file used this recently may be in a running query (20 s at most): it is kept even when the cap is exceeded."""
@@ -39,7 +44,7 @@ class FileCache:
     def file(self, path: str, checksum: str, download: Callable[[Path], None]) -> Path:
         """Return the local copy of `path`, downloaded at most once for concurrent threads and processes.
 
-        Raises what `download` raises, and DamagedFile when the bytes do not have `checksum` (SHA-256, hex).
+        Raises what `download` raises, DamagedFile when the bytes do not have `checksum` (SHA-256, hex), and TimeoutError.
         """
         file = self._files / path
         if self._touch(file):
@@ -107,8 +112,22 @@ class FileCache:
         slot = "evict" if name == "evict" else str(zlib.crc32(name.encode()) % LOCK_FILES)
         # A lock belongs to the open file: threads of one process exclude each other too, and a kill releases it.
         with (self._locks / slot).open("w") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            _wait_for_lock(handle, name)
             yield
+
+
+def _wait_for_lock(handle: IO[str], name: str) -> None:
+    """Lock a file exclusively. Raises TimeoutError at the end of the thread's time limit: another thread or process may wait
+    for a storage that does not respond."""
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= time_limit.end():
+                raise TimeoutError(f"another download took too long: {name}") from None
+            time.sleep(LOCK_SECONDS)
+        else:
+            return
 
 
 def _verify(download: Path, checksum: str, file: Path) -> None:

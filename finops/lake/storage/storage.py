@@ -18,12 +18,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import fsspec
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from finops.lake.storage.file_cache import FileCache
 from finops.lib.durable_files import fsync, make_directories
+from finops.lib.object_storage import call, open_filesystem
 
 SPOOL = ".spool"
 """The directory of unfinished files."""
@@ -137,12 +137,12 @@ class RemoteStorage(Storage):
 
     def _filesystem(self) -> tuple[Any, str]:
         # Looked up each time: fsspec caches one instance a process, and a forked child must not use its parent's.
-        filesystem, root = fsspec.core.url_to_fs(self._url)
+        filesystem, root = open_filesystem(self._url)
         return filesystem, root.rstrip("/")
 
     def put(self, new_file: Path, path: str) -> None:
         filesystem, root = self._filesystem()
-        filesystem.put_file(str(new_file), f"{root}/{path}")
+        call(filesystem, "put_file", str(new_file), f"{root}/{path}")
         self._cache.keep(new_file, path)
 
     def local(self, path: str, checksum: str) -> str:
@@ -151,7 +151,7 @@ class RemoteStorage(Storage):
         def download(into: Path) -> None:
             try:
                 filesystem, root = self._filesystem()
-                filesystem.get_file(f"{root}/{path}", str(into))
+                call(filesystem, "get_file", f"{root}/{path}", str(into))
             except Exception as error:  # each of fsspec's file systems has its own for «not reachable»
                 raise StorageUnreachable(f"{self._url} did not give {path}: {error}") from error
 
@@ -164,7 +164,7 @@ class RemoteStorage(Storage):
         try:
             filesystem, root = self._filesystem()
             try:
-                filesystem.get_file(f"{root}/{path}", str(copy))
+                call(filesystem, "get_file", f"{root}/{path}", str(copy))
             except FileNotFoundError:
                 raise
             except Exception as error:  # each of fsspec's file systems has its own for «not reachable»
@@ -177,14 +177,14 @@ class RemoteStorage(Storage):
         filesystem, root = self._filesystem()
         self._cache.forget(path)
         try:
-            filesystem.rm_file(f"{root}/{path}")
+            call(filesystem, "rm_file", f"{root}/{path}")
         except FileNotFoundError:
             return
 
     def files(self, below: str = "") -> Iterator[StoredFile]:
         filesystem, root = self._filesystem()
         filesystem.invalidate_cache()
-        for name in filesystem.find(f"{root}/{below}".rstrip("/")):
+        for name in call(filesystem, "find", f"{root}/{below}".rstrip("/")):
             yield StoredFile(name.removeprefix(root).lstrip("/"), filesystem.modified(name))
 
     @property

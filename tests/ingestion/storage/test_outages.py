@@ -157,7 +157,7 @@ def test_s3_that_is_down(
     port = free_port()
     servers = [ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)]
     servers[0].start()
-    for name, value in {**variables(f"http://127.0.0.1:{port}"), "AWS_MAX_ATTEMPTS": "1"}.items():
+    for name, value in variables(f"http://127.0.0.1:{port}").items():
         monkeypatch.setenv(name, value)
     s3fs.S3FileSystem.clear_instance_cache()
     boto3.client("s3").create_bucket(Bucket="outage")

@@ -146,7 +146,6 @@ def test_a_storage_out_of_reach_is_a_clear_error(
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         port = nobody.getsockname()[1]
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     s3fs.S3FileSystem.clear_instance_cache()
     settings.VAR_DIR = tmp_path / "another"
     with pytest.raises(engine.LakeUnavailable, match="Try again in a minute"):
