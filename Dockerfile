@@ -8,11 +8,11 @@ ENV PATH=/srv/finops/.venv/bin:$PATH PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACH
 COPY requirements.txt ./
 RUN python3 -m venv .venv && pip install --quiet --requirement requirements.txt
 COPY package.json package-lock.json .npmrc ./
-COPY vendor vendor
-RUN npm ci --omit=dev --loglevel=error && npm run build --silent
+RUN npm ci --omit=dev --loglevel=error
 COPY . .
-# Static files need no database; collectstatic writes them for its user alone (FILE_UPLOAD_PERMISSIONS). What only builds and the PostgreSQL of development go.
-RUN VAR_DIR=/tmp/var STATIC_DIR=/srv/finops/staticfiles DATABASE_POOL=0 \
+# Bundles have sources in several folders, so all are copied before. Static files need no database; collectstatic writes them for its user alone (FILE_UPLOAD_PERMISSIONS). What only builds and the PostgreSQL of development go.
+RUN npm run build --silent \
+    && VAR_DIR=/tmp/var STATIC_DIR=/srv/finops/staticfiles DATABASE_POOL=0 \
     python manage.py collectstatic --no-input --verbosity 0 \
     && python -m ops.front_end_files /tmp/node_modules \
     && rm -rf node_modules /tmp/var && mv /tmp/node_modules node_modules \
@@ -32,6 +32,7 @@ ENV PATH=/srv/finops/.venv/bin:$PATH \
     STATIC_DIR=/srv/finops/staticfiles \
     TMPDIR=/var/lib/finops \
     VAR_DIR=/var/lib/finops
+LABEL org.opencontainers.image.licenses=Apache-2.0
 USER 10001
 VOLUME /var/lib/finops
 EXPOSE 8000

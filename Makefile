@@ -18,7 +18,7 @@ SPARK_VERSION := 4.2.1
 SCRIPTS := static/js mcp_app tests/js clients/node tests/clients vendor eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-long test-spark lint format audit secrets sbom image bench bench-memory bench-mixed soak sync-faults setups chaos screenshots pages chromium pooler promtool helm clean clean-data
+.PHONY: help run test test-slow test-long test-spark lint format audit secrets sbom image bench bench-memory bench-mixed soak sync-faults setups chaos screenshots pages chromium buildah pooler promtool helm clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ test: $(DEV_READY) $(NODE_DEV_READY) chromium helm ## Run the tests but the slow
 	@$(if $(T),,$(BIN)/node --test --test-reporter=dot "tests/js/*.test.js")
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(T),-m "not slow and not browser and not long and not spark")
 
-test-slow: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run the slow tests: pages in a browser, processes that are killed, backups, the whole demo; CI runs them too
+test-slow: $(DEV_READY) $(NODE_DEV_READY) chromium buildah ## Run the slow tests: pages in a browser, processes that are killed, backups, the whole demo; CI runs them too
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "(slow or browser) and not long"
 
 test-long: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run the long tests: more widths and themes, kills at random
@@ -72,7 +72,7 @@ audit: $(DEV_READY) $(NODE_DEV_READY) ## Look up known vulnerabilities of all pa
 secrets: $(DEV_READY) ## Look for secrets in every file of the repository
 	@git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --no-verify --baseline .secrets.baseline
 
-sbom: $(DEV_READY) $(NODE_READY) ## Write bills of materials (CycloneDX) to var/sbom
+sbom: $(DEV_READY) $(NODE_READY) ## Write bills of materials (CycloneDX) to var/sbom; fails for a license that is not allowed
 	@$(BIN)/python -m ops.sbom var/sbom
 
 bench-memory: $(DEV_READY) ## Measure what imports of 10 million lines hold in memory (20 minutes, 4 GB of disk)
@@ -167,6 +167,14 @@ promtool:
 # The chart's tests lint and render with it; they say so where it is missing.
 helm: | $(BIN)/python
 	@$(BIN)/python -m ops.helm_program
+
+# Without it the tests run the steps of the Dockerfile in folders.
+buildah:
+	@if ! { command -v buildah && command -v mmdebstrap; } >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing Debian's buildah and mmdebstrap for the tests of the image (once, half a minute) …"; \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends buildah mmdebstrap >/dev/null; } \
+	    || echo "apt-get could not install buildah."; \
+	fi
 
 # Without it the test of several machines speaks to PostgreSQL itself.
 pooler:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Final
@@ -27,18 +28,21 @@ OF_THIS_MACHINE: Final = {
 """Files that package managers read, and where they are in the build."""
 
 
+BUILDAH: Final = ("buildah", f"--root={WORK / 'storage'}", f"--runroot={WORK / 'run'}")
+"""It chooses between overlay and vfs itself: some containers cannot mount the former."""
+
+
 def buildah(*arguments: str, quiet: bool = False) -> str:
-    """What it prints. CalledProcessError where it fails; vfs and chroot work in a container too."""
-    command = ["buildah", "--storage-driver", "vfs"]
-    command += ["--root", str(WORK / "storage"), "--runroot", str(WORK / "run")]
+    """What it prints. CalledProcessError where it fails."""
     errors = subprocess.DEVNULL if quiet else None
     return subprocess.run(
-        [*command, *arguments], check=True, stdout=subprocess.PIPE, stderr=errors, text=True
+        [*BUILDAH, *arguments], check=True, stdout=subprocess.PIPE, stderr=errors, text=True
     ).stdout
 
 
 def available_base(base: str) -> str:
-    """`base` where it is stored or can be pulled, else the one of Debian's packages."""
+    """`base` where it is stored or can be pulled, else the one of Debian's packages. OSError or CalledProcessError where this
+    machine can build no image."""
     try:
         buildah("pull", "--policy", "missing", base, quiet=True)
     except subprocess.CalledProcessError:
@@ -50,22 +54,23 @@ def debian_base() -> str:
     """Python 3.11 on Debian 12, imported once. CalledProcessError without mmdebstrap's packages."""
     if DEBIAN_BASE in buildah("images", "--format", "{{.Name}}").split():
         return DEBIAN_BASE
-    archive = WORK / "base.tar"
-    if not archive.exists():
+    with tempfile.TemporaryDirectory(prefix="finops-base-") as folder:
+        archive = Path(folder, "base.tar")
         command = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={DEBIAN_PACKAGES}"]
         sources = ["-"] if DEBIAN_SOURCES.exists() else []
         text = DEBIAN_SOURCES.read_bytes() if sources else None
         subprocess.run([*command, "bookworm", str(archive), *sources], check=True, input=text)
-    container = buildah("from", "scratch").strip()
-    buildah("add", "--quiet", container, str(archive), "/")
+        container = buildah("from", "scratch").strip()
+        buildah("add", "--quiet", container, str(archive), "/")
     buildah("commit", "--quiet", "--rm", container, DEBIAN_BASE)
     return DEBIAN_BASE
 
 
-def build(tag: str, base: str) -> None:
-    """The image `tag`, in Docker's format: that of OCI has no health check."""
+def build(tag: str, base: str, ignore_file: Path = ROOT / ".dockerignore") -> None:
+    """The image `tag`, in Docker's format: that of OCI has no health check. CalledProcessError for a step that fails."""
     volumes = [f"--volume={path}:{place}:ro" for path, place in OF_THIS_MACHINE.items() if path.exists()]
     settings = ["--format=docker", "--isolation=chroot", "--layers", "--pull=never"]
+    settings += [f"--ignorefile={ignore_file}"]
     buildah("build", *settings, *volumes, f"--build-arg=BASE={base}", f"--tag={tag}", str(ROOT))
 
 
@@ -74,7 +79,6 @@ def main() -> None:
     parser.add_argument("--tag", default="localhost/finops")
     parser.add_argument("--base", default=BASE, help=f"image to build on (default: {BASE})")
     options = parser.parse_args()
-    WORK.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     base = available_base(options.base)
     build(options.tag, base)

@@ -1,7 +1,8 @@
 """`make sbom`: software bills of materials (CycloneDX) of what production runs, in `var/sbom/`.
 
 `python.cdx.json` has the packages of requirements.txt with all that they need, and none of the development tools beside them;
-`npm.cdx.json` what pages load, as npm writes it.
+`spark.cdx.json` those of requirements-spark.txt; `npm.cdx.json` what pages load, as npm writes it. Fails for a component whose
+license is not allowed (ops/licenses.py).
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from ops import licenses
+
 REQUIREMENTS = Path(__file__).parent.parent / "requirements.txt"
+SPARK_REQUIREMENTS = REQUIREMENTS.with_name("requirements-spark.txt")
 
 
 def required_packages(requirements: Iterable[Requirement]) -> set[str]:
@@ -40,7 +44,7 @@ def required_packages(requirements: Iterable[Requirement]) -> set[str]:
     return {name for name, _ in seen}
 
 
-def python_sbom() -> dict[str, Any]:
+def python_sbom(requirements: Path = REQUIREMENTS) -> dict[str, Any]:
     command = [
         sys.executable,
         "-m",
@@ -51,7 +55,7 @@ def python_sbom() -> dict[str, Any]:
         "--no-validate",
     ]
     bom: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    names = required_packages(_requirements())
+    names = required_packages(_read(requirements))
     bom["components"] = [each for each in bom["components"] if canonicalize_name(each["name"]) in names]
     references = {each["bom-ref"] for each in bom["components"]}
     bom["dependencies"] = [
@@ -62,8 +66,8 @@ def python_sbom() -> dict[str, Any]:
     return bom
 
 
-def _requirements() -> list[Requirement]:
-    lines = (line.split(" #")[0].strip() for line in REQUIREMENTS.read_text().splitlines())
+def _read(requirements: Path) -> list[Requirement]:
+    lines = (line.split(" #")[0].strip() for line in requirements.read_text().splitlines())
     return [Requirement(line) for line in lines if line and not line.startswith("#")]
 
 
@@ -83,10 +87,14 @@ def npm_sbom() -> dict[str, Any]:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for name, bom in {"python": python_sbom(), "npm": npm_sbom()}.items():
+    boms = {"python": python_sbom(), "spark": python_sbom(SPARK_REQUIREMENTS), "npm": npm_sbom()}
+    for name, bom in boms.items():
         path = folder / f"{name}.cdx.json"
         path.write_text(json.dumps(bom, indent=1) + "\n")
         print(f"{path}: {len(bom['components'])} components")
+    refused = sorted({line for bom in boms.values() for line in licenses.refused(bom)})
+    if refused:
+        sys.exit("License not allowed (ops/licenses.py):\n" + "\n".join(refused))
 
 
 if __name__ == "__main__":

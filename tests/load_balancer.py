@@ -12,6 +12,7 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 
 class LoadBalancer:
@@ -68,3 +69,24 @@ def load_balancer(*ports: int) -> Iterator[LoadBalancer]:
         balancer = LoadBalancer(ports, listener)
         threading.Thread(target=balancer.accept, daemon=True).start()
         yield balancer
+
+
+class _ToSocket(LoadBalancer):
+    """One whose node is a socket in the file system."""
+
+    def __init__(self, path: Path, listener: socket.socket) -> None:
+        super().__init__([], listener)
+        self._path = path
+
+    def _connect(self) -> socket.socket:
+        node = socket.socket(socket.AF_UNIX)
+        node.connect(str(self._path))
+        return node
+
+
+@contextmanager
+def socket_on_loopback(path: Path) -> Iterator[int]:
+    """The port on which a server answers that listens at `path`, for programs that may not open it."""
+    with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
+        threading.Thread(target=_ToSocket(path, listener).accept, daemon=True).start()
+        yield listener.getsockname()[1]

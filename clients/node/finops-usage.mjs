@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Push usage events. Copy this file into your backend. It needs Node 18 or later and no packages.
  *

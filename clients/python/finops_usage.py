@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Push usage events. Copy this file into your backend: standard library only, Python 3.9 or later.
 
     client = UsageClient("https://console.example", os.environ["USAGE_API_KEY"])
