@@ -18,7 +18,7 @@ from finops import embedded
 from finops.environment import Environment
 from finops.lake.storage.lake_version import application_name
 from finops.lib.redis_urls import broker_url
-from finops.lib.secrets import development_secret
+from finops.lib.secrets import development_secret, make_own_dir
 from finops.lib.telemetry import logs
 from finops.web import security_policy
 from finops.worker.periods import beat_schedule
@@ -372,7 +372,7 @@ JOBS_PER_ACCOUNT: int = env.int("JOBS_PER_ACCOUNT", 20)
 # Uploads stream to disk; only forms are held in memory.
 FILE_UPLOAD_HANDLERS = ["finops.costs.uploads.SignedInUploadHandler"]
 FILE_UPLOAD_TEMP_DIR = str(VAR_DIR / "uploads")
-Path(FILE_UPLOAD_TEMP_DIR).mkdir(parents=True, exist_ok=True)
+make_own_dir(Path(FILE_UPLOAD_TEMP_DIR))
 FILE_UPLOAD_PERMISSIONS = 0o600
 UPLOAD_MAX_BYTES: int = env.int("UPLOAD_MAX_BYTES", 20 * 1024**3)
 # Beneath so much room on a disk of this machine, imports, uploads and merges wait (finops.lib.disk).

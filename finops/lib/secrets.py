@@ -45,6 +45,14 @@ def make_private_dir(path: Path) -> None:
         path.chmod(0o711 if os.geteuid() == 0 else 0o700)
 
 
+def make_own_dir(path: Path) -> None:
+    """Create the directory `path` for this user only, also as root, or make one that this user has private. Another
+    user's, such as a mounted volume, stays as it is."""
+    path.mkdir(parents=True, exist_ok=True)
+    if path.stat().st_uid == os.geteuid():
+        path.chmod(0o700)
+
+
 def write_private(path: Path, text: str) -> None:
     """Replace the file atomically; no other user of this machine can read it at any moment (mode 0600)."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")

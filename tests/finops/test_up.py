@@ -254,6 +254,20 @@ class TestWhileItRuns:
         assert running_console.get("/healthz") == "ok"
         assert json.loads(running_console.get("/readyz"))["ready"] is True
 
+    def test_other_users_can_read_none_of_its_folders(self, running_console: Console) -> None:
+        folders = [Path(folder) for folder, _folders, _files in os.walk(running_console.var_dir)]
+
+        assert {"uploads", "redis", "static", "beat"} <= {folder.name for folder in folders}
+        # PostgreSQL and Redis of root run as another user, who may pass through the folders above their own.
+        var, servers = running_console.var_dir, ("postgres", "redis", "log")
+        passed = [each for each in folders if each == var or each.relative_to(var).parts[0] in servers]
+        open_folders = [
+            str(each)
+            for each in folders
+            if each.stat().st_mode & (0o066 if os.geteuid() == 0 and each in passed else 0o077)
+        ]
+        assert open_folders == []
+
     def test_a_second_start_says_who_runs_and_where(self, running_console: Console) -> None:
         second = Console(running_console.var_dir, free_port())
         output = second.rest()
