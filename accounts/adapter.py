@@ -17,6 +17,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from accounts.models import User
+from accounts.security.guesses import Guesses
+from accounts.security.known_devices import remember_device
 from accounts.services.addresses import (
     free_address,
     has_password_session,
@@ -27,11 +29,20 @@ from accounts.services.invitations import opened_invitation_link
 from accounts.services.mails import send_or_keep
 from accounts.sso.enforcement import refuse_other_sign_in
 from finops.lib.client_address import client_address
+from finops.lib.fixed_window import seconds_to_wait
 from finops.lib.mail import attach_text_as_html
 from finops.lib.sentences import sentence_case
 
 NOT_SENT_YET: Final = "The email was not sent yet. It is sent when the mail server is available."
 CONFIRMATION_SENT: Final = "account/messages/email_confirmation_sent.txt"
+_ANYBODYS_MAILS: Final = {
+    "account/email/password_reset_key": (5, 60),
+    "account/email/unknown_account": (5, 60),
+    "account/email/account_already_exists": (1, 180),
+    "account/email/email_confirmation": (1, 180),
+    "account/email/email_confirmation_signup": (1, 180),
+}
+"""Mails that anybody can request for any address, with the most of them that it gets in so many seconds."""
 METHODS: Final = {
     "mfa_reauthenticate": "Use an authenticator app or recovery code",
     "mfa_reauthenticate:webauthn": "Use a security key",
@@ -51,7 +62,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         "incorrect_password": "The password is incorrect.",
         "max_email_addresses": "A sign-in has at most %d email addresses.",
         "rate_limited": "Too many attempts. Try again later.",
-        "too_many_login_attempts": "Too many failed attempts to sign in. Try again later.",
         "unverified_primary_email": "Verify the address before you make it primary.",
     }
     _quiet = False
@@ -104,12 +114,21 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         user.refresh_from_db(fields=["password"])
         if matches and user.password != before:
             update_session_auth_hash(current.request, user)
+            remember_device(current.request, user)
         return matches
 
     def get_reauthentication_methods(self, user: User) -> list[dict[str, Any]]:
         """Return allauth's methods with the names that the page 'Confirm access' gives its buttons."""
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         return [{**each, "description": METHODS.get(each["id"], each["description"])} for each in methods]
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Called before every check of a password. Raises ValidationError after too many wrong ones."""
+        self._guesses = Guesses.of_password(request, str(credentials.get("email") or ""))
+        self._guesses.check()
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        self._guesses.count_wrong()
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """The client's address, for limits of sign-in, sign-up, reset and confirmation mails, and for security mails."""
@@ -122,7 +141,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         super().send_notification_mail(template_prefix, user, *args, **kwargs)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail as allauth does; a mail that the mail server refuses is stored, and the next page says so."""
+        """Send a mail as allauth does; a mail that the mail server refuses is stored, and the next page says so. One that
+        anybody can request for any address is left out if it was sent just now: the link of the earlier mail still works, so
+        that nobody can use up a person's mails."""
+        if _was_sent_just_now(template_prefix, email, context):
+            return
         request = current.request
         site = {"request": request, "email": email, "current_site": get_current_site(request)}
         mail = self.render_mail(template_prefix, email, {**site, **context})
@@ -144,3 +167,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         if message_template == CONFIRMATION_SENT and getattr(request, "mail_is_kept", False):
             return  # the mail was not sent
         super().add_message(request, level, message_template, *args, **options)
+
+
+def _was_sent_just_now(template_prefix: str, email: str, context: dict[str, Any]) -> bool:
+    if template_prefix not in _ANYBODYS_MAILS:
+        return False
+    limit, seconds = _ANYBODYS_MAILS[template_prefix]
+    user = context.get("user")
+    # The link for an address that a person adds to a sign-in works in that person's browser only.
+    is_of_person = "confirmation" in template_prefix and user is not None and has_verified_address(user)
+    key = f"{user.pk} {email.lower()}" if is_of_person and user is not None else email.lower()
+    return seconds_to_wait(template_prefix, key, limit=limit, seconds=seconds) > 0

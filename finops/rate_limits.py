@@ -1,8 +1,9 @@
-"""Rate limits of sign-up and password reset by address, and of uploads, exports and cost searches by person: 429 with
+"""Rate limits of sign-in, sign-up and password reset by address, and of uploads, exports and cost searches by person: 429 with
 Retry-After above them.
 
 Fixed windows (`finops.lib.fixed_window`). The OAuth endpoints limit in accounts/oauth/limits.py, where their errors have
-OAuth's format. allauth limits sign-in, and mails to one address (ACCOUNT_RATE_LIMITS in the settings).
+OAuth's format, `accounts.security.guesses` limits wrong passwords and codes, and allauth pages of a person who is signed
+in.
 """
 
 from __future__ import annotations
@@ -12,19 +13,23 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from accounts.security.known_devices import person_of_cookie
 from finops.lib.client_address import client_network
 from finops.lib.fixed_window import seconds_to_wait
 from finops.lib.listing import wants_csv
 from finops.views import TOO_MANY_REQUESTS, too_many_requests
 
 SIGN_UP_PAGES: Final = {
+    "account_login": 30,
+    "mfa_login_webauthn": 60,
     "account_signup": 20,
     "account_reset_password": 20,
     "account_reset_password_from_key": 20,
     "sso_start": 60,
     "sso_saml_acs": 60,
 }
-"""Forms, with how often an address may send them in a minute."""
+"""Forms, with how often an address may send them in a minute. A browser that somebody signed in on before is counted apart
+from the others of its address, by that person."""
 
 UPLOAD_PAGES: Final = {"column_mapping_sample", "cost_upload", "savings_import", "usage_upload_new"}
 UPLOADS_PER_MINUTE: Final = 60
@@ -56,7 +61,9 @@ class RateLimits:
 def _seconds_to_wait(request: HttpRequest) -> int:
     page = request.resolver_match.view_name if request.resolver_match else ""
     if request.method == "POST" and page in SIGN_UP_PAGES:
-        return seconds_to_wait(page, client_network(request.META), limit=SIGN_UP_PAGES[page])
+        person = person_of_cookie(request)
+        key = client_network(request.META) if person is None else f"user {person}"
+        return seconds_to_wait(page, key, limit=SIGN_UP_PAGES[page])
     if request.method == "POST" and page in UPLOAD_PAGES:
         return seconds_to_wait("uploads", _person(request), limit=UPLOADS_PER_MINUTE)
     if request.method == "GET" and (wants_csv(request) or page in EXPORT_PAGES):

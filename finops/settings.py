@@ -60,7 +60,14 @@ CSRF_TRUSTED_ORIGINS: list[str] = [PUBLIC_URL]
 PROXY_COUNT: int = env.int("PROXY_COUNT", int(env.bool("BEHIND_TLS_PROXY", False)))
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_TLS_PROXY", False) else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
-SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "finops_session", "finops_csrf"
+# Browsers take __Host- over TLS only, and from this host alone: no neighbouring subdomain can set such a cookie.
+COOKIE_PREFIX = "__Host-" if _public.scheme == "https" else ""
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}finops_session", f"{COOKIE_PREFIX}finops_csrf"
+MESSAGES_COOKIE_NAME, KNOWN_DEVICE_COOKIE_NAME = (
+    f"{COOKIE_PREFIX}finops_messages",
+    f"{COOKIE_PREFIX}finops_device",
+)
+MESSAGE_STORAGE = "finops.web.messages.MessageStorage"
 CSRF_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = 31_536_000 if _public.scheme == "https" else 0
 SECURE_REFERRER_POLICY = "same-origin"
@@ -307,8 +314,12 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 # minutes.
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 900
-# By address finops.rate_limits counts; by the email address that a form names, and what is not here, allauth does.
-ACCOUNT_RATE_LIMITS = {"signup": None, "reset_password": "5/m/key", "reset_password_from_key": None}
+# Of requests without a sign-in: by address finops.rate_limits counts, wrong passwords and codes accounts.security.guesses,
+# and mails to an address accounts.adapter. allauth would let a stranger use up a person's attempts.
+ACCOUNT_RATE_LIMITS = dict.fromkeys(
+    ("login", "login_failed", "signup", "reset_password", "reset_password_from_key", "confirm_email")
+)
+MFA_RATE_LIMITS = {"webauthn_login": None}
 RATELIMIT_FAIL_OPEN = True  # a counter that was lost with Redis refuses no request
 MFA_ADAPTER = "accounts.security.mfa.MFAAdapter"
 SESSION_ENGINE = "accounts.security.sessions"

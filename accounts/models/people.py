@@ -50,6 +50,12 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
     )
     is_active = models.BooleanField(default=True)
     date_joined = models.DateTimeField(default=clock.now)
+    devices_forgotten_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When the browsers of earlier sign-ins became unknown (accounts.security.known_devices).",
+    )
 
     objects = UserManager()
 

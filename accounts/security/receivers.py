@@ -15,6 +15,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from accounts.models import SecurityEvent, User
+from accounts.security.known_devices import remember_device
 from accounts.security.queries import is_new_client
 from accounts.security.services import end_sessions, record
 from accounts.services.addresses import people_of_address
@@ -27,6 +28,7 @@ def record_sign_in(request: HttpRequest, user: User, **_more: Any) -> None:
     records = get_authentication_records(request, user)
     methods = dict.fromkeys(str(each.get("type") or each.get("method")) for each in records)
     event = record(user=user, kind=Kind.SIGN_IN, request=request, detail=", ".join(methods))
+    remember_device(request, user)
     if is_new_client(event):
         get_adapter(request).send_notification_mail("account/email/new_sign_in", user)
 
@@ -102,7 +104,8 @@ def record_removed_email(request: HttpRequest, user: User, email_address: EmailA
 @receiver(account.password_reset)
 @receiver(account.password_set)
 def record_new_password(signal: Any, request: HttpRequest, user: User, **_more: Any) -> None:
-    """Record the new password and delete earlier sessions, which Django no longer accepts."""
+    """Record the new password and delete earlier sessions, which Django no longer accepts. This browser, which opened the
+    mailed link or is signed in, stays a known device."""
     kinds = {account.password_reset: Kind.RESET_PASSWORD, account.password_set: Kind.SET_PASSWORD}
     record(user=user, kind=kinds.get(signal, Kind.CHANGE_PASSWORD), request=request)
     end_sessions(user=user, request=request)

@@ -13,6 +13,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, SecurityEvent, Session, User
 from accounts.security.clients import client_name
+from accounts.security.known_devices import forget_devices, remember_device
 from accounts.security.mfa import has_second_factor, seal_under_the_current_key
 from finops.lib import clock
 from finops.lib.client_address import client_address
@@ -74,13 +75,16 @@ def record(
 @transaction.atomic
 def end_sessions(*, user: User, request: HttpRequest, keys: list[str] | None = None) -> int:
     """End the person's sessions with these stored keys, without keys all except that of this request, and return how many.
-    A concurrent request of such a session cannot restore it."""
+    A concurrent request of such a session cannot restore it. Every known device of the person but this one becomes
+    unknown."""
     sessions = Session.objects.filter(user=user).exclude(session_key=current_key(request))
     rows = list((sessions if keys is None else sessions.filter(session_key__in=keys)).select_for_update())
     if rows:
         Session.objects.filter(pk__in=[row.pk for row in rows]).delete()
         names = sorted({f"{client_name(row.client)}, {row.address or 'unknown'}" for row in rows})
         record(user=user, kind=SecurityEvent.Kind.END_SESSION, request=request, detail="; ".join(names))
+    forget_devices(user)
+    remember_device(request, user)
     return len(rows)
 
 

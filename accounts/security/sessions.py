@@ -14,9 +14,10 @@ from django.conf import settings
 from django.contrib.auth import SESSION_KEY as USER_ID
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.middleware import SessionMiddleware as DjangoMiddleware
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from accounts.models import Session
+from accounts.security import known_devices
 from finops.lib import clock, sealing
 from finops.lib.client_address import client_address
 
@@ -106,10 +107,15 @@ class SessionStore(db.SessionStore):
 
 
 class SessionMiddleware(DjangoMiddleware):
-    """Django's middleware; the session gets the client's address and User-Agent."""
+    """Django's middleware; the session gets the client's address and User-Agent, and the response of a sign-in the cookie
+    of a known device."""
 
     def process_request(self, request: HttpRequest) -> None:
         store = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
         store.address = client_address(request.META)
         store.client = request.META.get("HTTP_USER_AGENT", "")[:200].replace("\0", "")
         request.session = store
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        known_devices.set_cookie(request, response)
+        return super().process_response(request, response)

@@ -14,6 +14,7 @@ from accounts.keys import revoke_mcp_key
 from accounts.models import Account, MCPKey, OAuthConnection, SecurityEvent, ServiceAccount, Session, User
 from accounts.oauth.service_accounts import delete_service_account
 from accounts.oauth.services import disconnect
+from accounts.security.known_devices import forget_devices
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -34,6 +35,7 @@ def end_access(*, user: User, actor: Actor) -> EndedAccess:
     """End every session and connected app of a person, and the MCP keys and service accounts that they created: at once, everywhere. The person
     can sign in again. Recorded in their security log and in the audit log of each of their accounts."""
     sessions, _of_models = Session.objects.filter(user=user).delete()
+    forget_devices(user)
     # Unscoped: of all the person's accounts.
     connections = list(OAuthConnection.objects.unscoped().filter(user=user))
     for connection in connections:

@@ -180,7 +180,7 @@ def test_a_second_factor_is_sealed_logged_mailed_and_works(
     monkeypatch.setattr(
         transaction, "on_commit", lambda effect: effect()
     )  # within the request, as a commit is
-    client.post("/auth/2fa/totp/activate/", {"code": _code(secret)})
+    client.post("/auth/2fa/totp/activate/", {"code": totp_code(secret)})
 
     row = Authenticator.objects.get(user=member, type="totp")
     assert secret not in str(row.data)
@@ -193,11 +193,11 @@ def test_a_second_factor_is_sealed_logged_mailed_and_works(
     assert answer.headers["Location"].startswith("/auth/2fa/authenticate/")
     challenged.post("/auth/2fa/authenticate/", {"code": "000000"})
     assert kinds(member)[-1] == "fail_second_factor"
-    challenged.post("/auth/2fa/authenticate/", {"code": _code(secret)})
+    challenged.post("/auth/2fa/authenticate/", {"code": totp_code(secret)})
     assert SecurityEvent.objects.filter(user=member, detail="password, totp").exists()
 
 
-def _code(secret: str) -> str:
+def totp_code(secret: str) -> str:
     from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 
     return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
@@ -221,7 +221,7 @@ def test_factors_of_an_earlier_key_are_sealed_again_and_still_work(member: User)
         assert mfa.seal_under_the_current_key() == 0
 
     rows = {row.type: row for row in Authenticator.objects.filter(user=member)}
-    assert TOTP(rows["totp"]).validate_code(_code(secret))
+    assert TOTP(rows["totp"]).validate_code(totp_code(secret))
     assert RecoveryCodes(rows["recovery_codes"]).get_unused_codes() == codes
     assert mfa.seal_secrets({"secret": "PLAIN", "used_mask": 3})["used_mask"] == 3
 

@@ -21,6 +21,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, Session, User
 from accounts.reader_limits import limit_new_member
+from accounts.security.known_devices import forget_devices
 from accounts.services.addresses import free_address, has_verified_address
 from accounts.services.members import add_member, remove_member
 from accounts.sso.models import IdentityProvider, ScimUser
@@ -203,6 +204,7 @@ def _remove(membership: Membership, actor: Actor) -> None:
         raise ScimForbidden(f"{user.email} owns {account.name}. {error.message}") from error
     if not user.is_staff and not Membership.objects.filter(user=user).exists():
         ended, _models = Session.objects.filter(user=user).delete()
+        forget_devices(user)
         if ended:
             audit.record(
                 account=account,
