@@ -60,14 +60,9 @@ CSRF_TRUSTED_ORIGINS: list[str] = [PUBLIC_URL]
 PROXY_COUNT: int = env.int("PROXY_COUNT", int(env.bool("BEHIND_TLS_PROXY", False)))
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_TLS_PROXY", False) else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
-# Browsers take __Host- over TLS only, and from this host alone: no neighbouring subdomain can set such a cookie.
+# Browsers take __Host- over TLS only, from this host alone: no neighbouring subdomain can set such a cookie.
 COOKIE_PREFIX = "__Host-" if _public.scheme == "https" else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}finops_session", f"{COOKIE_PREFIX}finops_csrf"
-MESSAGES_COOKIE_NAME, KNOWN_DEVICE_COOKIE_NAME = (
-    f"{COOKIE_PREFIX}finops_messages",
-    f"{COOKIE_PREFIX}finops_device",
-)
-MESSAGE_STORAGE = "finops.web.messages.MessageStorage"
 CSRF_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = 31_536_000 if _public.scheme == "https" else 0
 SECURE_REFERRER_POLICY = "same-origin"
@@ -314,15 +309,12 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 # minutes.
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 900
-# Of requests without a sign-in: by address finops.rate_limits counts, wrong passwords and codes accounts.security.guesses,
-# and mails to an address accounts.adapter. allauth would let a stranger use up a person's attempts.
-ACCOUNT_RATE_LIMITS = dict.fromkeys(
-    ("login", "login_failed", "signup", "reset_password", "reset_password_from_key", "confirm_email")
-)
-MFA_RATE_LIMITS = {"webauthn_login": None}
+# Counted by finops.rate_limits, accounts.security.guesses and accounts.adapter, so that a stranger uses up nobody's attempts.
+_UNCOUNTED = ("login", "login_failed", "signup", "reset_password", "reset_password_from_key", "confirm_email")
+ACCOUNT_RATE_LIMITS, MFA_RATE_LIMITS = dict.fromkeys(_UNCOUNTED), {"webauthn_login": None}
 RATELIMIT_FAIL_OPEN = True  # a counter that was lost with Redis refuses no request
 MFA_ADAPTER = "accounts.security.mfa.MFAAdapter"
-SESSION_ENGINE = "accounts.security.sessions"
+SESSION_ENGINE, MESSAGE_STORAGE = "accounts.security.sessions", "finops.web.messages.MessageStorage"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = ACCOUNT_UNIQUE_EMAIL = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION

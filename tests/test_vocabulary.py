@@ -52,6 +52,7 @@ IRREGULAR = frozenset(
 NO_PARTICIPLE = frozenset({"embed", "feed", "need", "seed", "speed"})
 OF_OTHERS = frozenset(
     [
+        "authentication_failed",  # django-allauth's adapter
         "closed",  # an attribute of Python's files, which pyarrow asks for
         "client_authentication_required",  # oauthlib's RequestValidator calls it
         "unscoped",  # Rails, of a query without its model's default scope

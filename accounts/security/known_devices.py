@@ -20,6 +20,7 @@ from django.http import HttpRequest, HttpResponse
 from accounts.models import User
 from finops.lib import clock, sealing
 
+COOKIE: Final = "finops_device"
 LIFETIME: Final = timedelta(days=365)
 PEOPLE: Final = 5
 _PURPOSE: Final = "known device"
@@ -49,8 +50,8 @@ def remember_device(request: HttpRequest, user: User) -> None:
     else:
         device = _MAILED
     until = (clock.now() + LIFETIME).timestamp()
-    others = [entry for entry in _entries(request) if entry.user != user.pk]
-    entries = [_Entry(user.pk, device, _state(user), until), *others][:PEOPLE]
+    entries = [entry for entry in _entries(request) if entry.user != user.pk]
+    entries = [_Entry(user.pk, device, _state(user), until), *entries][:PEOPLE]
     setattr(request, _ATTRIBUTE, sealing.seal(msgspec.to_builtins(_Cookie(entries)), purpose=_PURPOSE))
 
 
@@ -59,7 +60,7 @@ def set_cookie(request: HttpRequest, response: HttpResponse) -> None:
     sealed: str | None = getattr(request, _ATTRIBUTE, None)
     if sealed is not None:
         response.set_cookie(
-            settings.KNOWN_DEVICE_COOKIE_NAME,
+            f"{settings.COOKIE_PREFIX}{COOKIE}",
             sealed,
             max_age=LIFETIME,
             secure=settings.SESSION_COOKIE_SECURE,
@@ -91,7 +92,9 @@ def device_of(request: HttpRequest, people: Iterable[User]) -> str | None:
 
 
 def _entries(request: HttpRequest) -> list[_Entry]:
-    sealed: Any = getattr(request, _ATTRIBUTE, None) or request.COOKIES.get(settings.KNOWN_DEVICE_COOKIE_NAME)
+    sealed: Any = getattr(request, _ATTRIBUTE, None) or request.COOKIES.get(
+        f"{settings.COOKIE_PREFIX}{COOKIE}"
+    )
     if not sealed:
         return []
     try:

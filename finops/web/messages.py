@@ -13,7 +13,7 @@ from django.contrib.messages.storage.session import SessionStorage
 class _MessageCookie(CookieStorage):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.cookie_name = settings.MESSAGES_COOKIE_NAME
+        self.cookie_name = f"{settings.COOKIE_PREFIX}finops_messages"
 
 
 class MessageStorage(FallbackStorage):

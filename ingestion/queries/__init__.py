@@ -3,7 +3,9 @@
 from ingestion.queries.billing import metered_events, metered_events_by_month
 from ingestion.queries.customers import (
     CustomerMetric,
+    CustomerOrder,
     CustomerUsage,
+    customer_ids,
     customer_metrics,
     list_customers,
     metric_units,
@@ -16,12 +18,14 @@ from ingestion.queries.usage_answer import fit_to_size, query_usage
 
 __all__ = [
     "CustomerMetric",
+    "CustomerOrder",
     "CustomerUsage",
     "MetricInfo",
     "MetricQuery",
     "MetricUsage",
     "UsageGroup",
     "ValueSuggestion",
+    "customer_ids",
     "customer_metrics",
     "find_metric",
     "first_metric",

@@ -16,6 +16,7 @@ from operator import and_
 from typing import Any
 
 import ibis
+import pyarrow as pa
 
 from accounts.models import Account
 from finops.lake import ranking
@@ -46,11 +47,22 @@ def usage_rows(
     keys: Collection[str] = (),
     deadline: float | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of an expression over the account's events of these days, with the columns of these dimension
-    keys. One lake query. Raises UserError when the lake cannot answer."""
-    table = engine.run(account, Kind.USAGE, days.start, days.end, build, tag_keys=keys, deadline=deadline)
-    rows: list[dict[str, Any]] = table.to_pylist()
+    """Return the rows of `usage_table`."""
+    rows: list[dict[str, Any]] = usage_table(account, days, build, keys=keys, deadline=deadline).to_pylist()
     return rows
+
+
+def usage_table(
+    account: Account,
+    days: DateRange,
+    build: Build,
+    *,
+    keys: Collection[str] = (),
+    deadline: float | None = None,
+) -> pa.Table:
+    """Return the result of an expression over the account's events of these days, with the columns of these dimension
+    keys. One lake query. Raises UserError when the lake cannot answer."""
+    return engine.run(account, Kind.USAGE, days.start, days.end, build, tag_keys=keys, deadline=deadline)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
@@ -24,7 +26,9 @@ from ingestion.charts import marked_usage, usage_days, usage_table
 from ingestion.models import Customer, UsageMetric
 from ingestion.queries import (
     CustomerMetric,
+    CustomerOrder,
     CustomerUsage,
+    customer_ids,
     customer_metrics,
     list_customers,
     metric_units,
@@ -51,21 +55,39 @@ def index(request: AccountRequest) -> HttpResponseBase:
     if not metrics:
         return render(request, "ingestion/usage_empty.html", {"customers": True})
     try:
-        rows = list_customers(request.account, _days(), metrics)
-        units = metric_units(request.account, _days())
+        declared = ListPage(
+            name="customers",
+            title="Customers",
+            noun="customer",
+            order="id",
+            css="as-named",
+            columns=_columns(metrics, metric_units(request.account, _days())),
+        )
+        ids = _ordered_ids(request, metrics)
+        if wants_csv(request):
+            return declared.csv(list_customers(request.account, list(ids), _days(), metrics))
+        page: Page[Any] = Paginator(ids, PAGE_ROWS).get_page(request.GET.get("page"))
+        page.object_list = list_customers(request.account, list(page.object_list), _days(), metrics)
     except UserError as problem:
         return render(request, "ingestion/customers.html", {"error": problem.message}, status=400)
-    declared = ListPage(
-        name="customers",
-        title="Customers",
-        noun="customer",
-        order="id",
-        page_rows=PAGE_ROWS,
-        css="as-named",
-        columns=_columns(metrics, units),
+    context = {
+        "listing": declared.listing_of_page(request, page),
+        "more_metrics": len(metrics) - METRICS_SHOWN,
+    }
+    return render(request, "ingestion/customers.html", context)
+
+
+def _ordered_ids(request: AccountRequest, metrics: list[UsageMetric]) -> QuerySet[Customer, str] | list[str]:
+    sort = request.GET.get("sort", "")
+    orders: dict[str, CustomerOrder] = {f"m{metric.pk}": metric for metric in metrics}
+    orders |= {"name": "name", "first": "first", "last": "last"}
+    return customer_ids(
+        request.account,
+        _days(),
+        orders.get(sort.removeprefix("-"), "customer_id"),
+        search=request.GET.get("q", ""),
+        reverse=sort.startswith("-"),
     )
-    context = {"more_metrics": len(metrics) - METRICS_SHOWN}
-    return declared.response(request, rows, "ingestion/customers.html", context)
 
 
 def _days() -> DateRange:

@@ -106,8 +106,8 @@ def test_one_address_is_limited_for_one_person_and_for_all(ana: User, cast: Cast
 
     pages = [post_password(stranger, ana, "wrong") for _ in range(PER_PERSON_AND_ADDRESS.guesses + 1)]
     assert [is_refused(page) for page in pages[-2:]] == [False, True]
-    others = [post_password(stranger, cast.member, "wrong") for _ in range(PER_ADDRESS.guesses)]
-    assert is_refused(others[-1])
+    last_pages = [post_password(stranger, cast.member, "wrong") for _ in range(PER_ADDRESS.guesses)]
+    assert is_refused(last_pages[-1])
     assert is_refused(post_password(stranger, cast.viewer, "wrong"))
 
 

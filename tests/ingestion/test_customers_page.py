@@ -7,13 +7,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from accounts.scoping import account_scope
+from finops.lake.engine import engine
 from finops.lib import clock
 from ingestion.models import Customer
 from tests.cast import Cast, signed_in
-from tests.factories.usage import add_metrics, event, push_events
+from tests.factories.usage import add_metrics, add_usage, event, push_events
 from tests.pages import csv_rows
 
 URL = "/a/acme/customers/"
@@ -131,6 +134,64 @@ def test_a_long_list_has_pages(cast: Cast) -> None:
     assert "c000" in (first := client.get(URL).content.decode())
     assert "c120" not in first
     assert "c120" in client.get(URL, {"page": "2"}).content.decode()
+
+
+@pytest.fixture
+def many_customers(cast: Cast) -> Cast:
+    """150 customers: of three, one has more usage than the one before; the third has none of the metric `seats`."""
+    start = clock.now() - timedelta(days=20)
+    with account_scope(cast.account):
+        events = [event(start + timedelta(hours=at), f"c{at:03}", at // 3) for at in range(150)]
+        events += [event(start, f"c{at:03}", at % 7, metric="seats") for at in range(150) if at % 3 != 2]
+        add_usage(cast.account, events, seats="last")
+        for number, row in enumerate(Customer.objects.order_by("-customer_id")):
+            Customer.objects.filter(pk=row.pk).update(name=f"Name {number:03}")
+    return cast
+
+
+def test_every_order_and_search_has_the_rows_of_the_export_page_by_page(many_customers: Cast) -> None:
+    client = signed_in(many_customers.viewer)
+    columns = {each.name: each.label for each in client.get(URL).context["listing"].columns}
+
+    for name in columns:
+        for sort in (name, f"-{name}"):
+            for search in ("", "c0\0", "name 14 c"):
+                params = {"sort": sort, "q": search}
+                pages = [client.get(URL, {**params, "page": str(page)}).context["listing"] for page in (1, 2)]
+                exported = [row["Customer"] for row in csv_rows(client.get(URL, {**params, "format": "csv"}))]
+                rows = [row.customer_id for row in pages[0].rows]
+                assert rows == exported[:100], params
+                if len(exported) > 100:
+                    assert [row.customer_id for row in pages[1].rows] == exported[100:], params
+                assert len(exported) == {"": 150, "c0\0": 100, "name 14 c": 24}[search]
+    by_seats = next(name for name, label in columns.items() if label == "seats")
+    for sort, at in ((by_seats, 0), (f"-{by_seats}", 149)):
+        rows = csv_rows(client.get(URL, {"sort": sort, "format": "csv"}))
+        assert rows[at]["seats"] == "", "customers without are the lowest"
+        quantities = [float(row["seats"]) for row in rows if row["seats"]]
+        assert quantities == sorted(quantities, reverse=sort.startswith("-"))
+
+
+def test_a_page_reads_its_own_customers_only(many_customers: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = signed_in(many_customers.viewer)
+    sizes = []
+    run = engine.run
+
+    def counting_run(*args: Any, **options: Any) -> Any:
+        table = run(*args, **options)
+        sizes.append(table.num_rows)
+        return table
+
+    monkeypatch.setattr(engine, "run", counting_run)
+    with CaptureQueriesContext(connection) as queries:
+        page = client.get(URL, {"page": "2"})
+
+    assert page.context["listing"].rows[0].customer_id == "c100"
+    assert sizes
+    assert max(sizes) <= 100
+    reads = [sql for query in queries if 'FROM "ingestion_customer"' in (sql := str(query["sql"]))]
+    assert len(reads) == 3
+    assert all(re.search(r"COUNT\(|LIMIT \d+| IN \(", read) for read in reads)
 
 
 def test_a_customer_is_reached_by_its_id(acme_usage: Cast) -> None:

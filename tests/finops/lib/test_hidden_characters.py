@@ -21,8 +21,8 @@ console.log(JSON.stringify(found));
 def test_every_character_that_unicode_leaves_invisible_is_escaped_and_no_other() -> None:
     by_unicode = subprocess.run([NODE, "-e", HIDDEN_BY_UNICODE], capture_output=True, check=True, timeout=60)
 
-    ours = [point for point in range(0x110000) if HIDDEN_CHARACTERS.match(chr(point))]
+    escaped_points = [point for point in range(0x110000) if HIDDEN_CHARACTERS.match(chr(point))]
 
-    assert ours == json.loads(by_unicode.stdout)
-    assert len(ours) > 4_000
+    assert escaped_points == json.loads(by_unicode.stdout)
+    assert len(escaped_points) > 4_000
     assert escape_hidden("a\ufe0f\U000e0141\u3164b") == r"a\ufe0f\udb40\udd41\u3164b"

@@ -21,9 +21,9 @@ def cookies_with(monkeypatch: pytest.MonkeyPatch, public_url: str, cast: Cast) -
     """Return all cookies of a browser that signs in, out, and in again wrongly, at this PUBLIC_URL."""
     monkeypatch.setitem(os.environ, "PUBLIC_URL", public_url)
     settings: dict[str, Any] = {
-        name: value for name, value in runpy.run_path(str(SETTINGS)).items() if "_COOKIE_" in name
+        name: value for name, value in runpy.run_path(str(SETTINGS)).items() if "COOKIE" in name
     }
-    found: dict[str, Morsel[str]] = {}
+    cookies: dict[str, Morsel[str]] = {}
     with override_settings(**settings):
         client = Client(headers={"user-agent": FIREFOX})
         login = {"login": cast.owner.email, "password": PASSWORD}
@@ -37,8 +37,8 @@ def cookies_with(monkeypatch: pytest.MonkeyPatch, public_url: str, cast: Cast) -
             client.get("/a/acme/"),
         ]
         for answer in answers:
-            found |= {name: morsel for name, morsel in answer.cookies.items() if morsel["max-age"] != 0}
-    return found
+            cookies |= {name: morsel for name, morsel in answer.cookies.items() if morsel["max-age"] != 0}
+    return cookies
 
 
 def test_over_tls_every_cookie_is_of_this_host_alone(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
