@@ -33,6 +33,7 @@
 -- migration accounts 0022_service_accounts
 -- migration accounts 0023_limits_are_numbers
 -- migration accounts 0024_service_account_keys
+-- migration accounts 0025_known_devices
 -- migration activity 0001_initial
 -- migration activity 0002_wording
 -- migration activity 0003_api_calls
@@ -133,6 +134,7 @@
 -- migration ingestion 0013_usage_days
 -- migration ingestion 0014_store_event_ids
 -- migration ingestion 0015_claim_new_ids
+-- migration ingestion 0016_keys_of_sources
 -- migration insights 0001_initial
 -- migration insights 0002_anomaly_asks
 -- migration insights 0003_savings
@@ -718,7 +720,8 @@ CREATE TABLE public.accounts_user (
     date_joined timestamp with time zone NOT NULL,
     locale character varying(10) NOT NULL,
     theme character varying(5) NOT NULL,
-    time_zone character varying(64) NOT NULL
+    time_zone character varying(64) NOT NULL,
+    devices_forgotten_at timestamp with time zone
 );
 CREATE TABLE public.accounts_user_groups (
     id bigint NOT NULL,

@@ -15,7 +15,7 @@ from accounts.models import Account
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange
 from ingestion.models import Customer, UsageMetric
-from ingestion.queries.usage_lake import AVERAGE, EVER, LAST, MAX, latest, usage_rows, usage_table
+from ingestion.queries.usage_lake import AVERAGE, EVER, LAST, MAX, latest, usage_result, usage_rows
 
 CustomerOrder = UsageMetric | Literal["customer_id", "name", "first", "last"]
 FEW: Final = 1_000
@@ -65,9 +65,11 @@ def customer_ids(
     ids = rows.values_list("customer_id", flat=True)
     if isinstance(order, UsageMetric):
         column = {LAST: "last", MAX: "largest"}.get(order.aggregation, "added")
-        table = usage_table(account, days, _Ranks(_UsageTotals(metric=order.name), column), deadline=deadline)
+        table = usage_result(
+            account, days, _Ranks(_UsageTotals(metric=order.name), column), deadline=deadline
+        )
     elif order in ("first", "last"):
-        table = usage_table(account, EVER, _Ranks(_FirstAndLast(), order), deadline=deadline)
+        table = usage_result(account, EVER, _Ranks(_FirstAndLast(), order), deadline=deadline)
     else:
         columns = dict.fromkeys([order, "customer_id"])
         return ids.order_by(*(f"-{name}" if reverse else name for name in columns))

@@ -47,12 +47,12 @@ def usage_rows(
     keys: Collection[str] = (),
     deadline: float | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of `usage_table`."""
-    rows: list[dict[str, Any]] = usage_table(account, days, build, keys=keys, deadline=deadline).to_pylist()
+    """Return the rows of `usage_result`."""
+    rows: list[dict[str, Any]] = usage_result(account, days, build, keys=keys, deadline=deadline).to_pylist()
     return rows
 
 
-def usage_table(
+def usage_result(
     account: Account,
     days: DateRange,
     build: Build,
