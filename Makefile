@@ -84,7 +84,7 @@ bench-mixed: $(DEV_READY) $(NODE_READY) ## Measure an hour of 50 accounts at wor
 bench: $(DEV_READY) ## Measure: lake queries, import, MCP over HTTP (minutes; B=name for one)
 	$(BIN)/python -m benchmarks $(B)
 
-soak: $(DEV_READY) ## A million generated inputs to the endpoints (an hour)
+soak: $(DEV_READY) ## A million generated inputs to all URLs, as many to MCP, files to the importers (two hours; SOAK_INPUTS=1000000)
 	SOAK=1 $(BIN)/python -m pytest -n 2 -m "soak or hypothesis" tests
 
 chaos: $(DEV_READY) $(NODE_READY) ## Kill, hang and fill everything beside ten tenants (MINUTES=30 REPORT=file)

@@ -45,6 +45,21 @@ def django_db_setup(_turn: ExitStack, django_db_setup: None, django_db_blocker: 
         _turn.close()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """In the soak: how many inputs each test sent, of those that count them."""
+    passed = terminalreporter.getreports("passed") if SOAK else []
+    counts = {
+        report.nodeid: count
+        for report in passed
+        for name, count in report.user_properties
+        if name == "inputs"
+    }
+    for nodeid, count in sorted(counts.items()):
+        terminalreporter.write_line(f"{count:>9,} inputs {nodeid}")
+    if counts:
+        terminalreporter.write_line(f"{sum(counts.values()):>9,} inputs in all")
+
+
 @pytest.fixture
 def cast(db: None) -> Cast:
     return make_cast()

@@ -19,7 +19,7 @@ from joserfc.jwk import ECKey, KeySet, OKPKey, RSAKey
 from accounts.models import ServiceAccount
 from accounts.sso.http import SECONDS, guard
 from accounts.sso.signing_keys import kept_keys
-from finops.lib.errors import UserError
+from finops.lib.errors import INVALID_JSON, UserError
 from finops.lib.outbound import DeliveryTimeout, check_url
 
 FIELD: Final = "key"
@@ -90,7 +90,7 @@ def verification_keys(service_account: ServiceAccount, key_id: str) -> list[Publ
 def _jwks(text: str) -> list[Any]:
     try:
         document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except INVALID_JSON as error:
         raise _refusal(f"The key cannot be read. {FORMS}") from error
     if isinstance(document, dict):
         listed = document.get("keys", [document])

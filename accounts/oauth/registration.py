@@ -25,6 +25,7 @@ from accounts.oauth.endpoints import problem, too_many
 from accounts.oauth.metadata import GRANT_TYPES, REGISTERED_AUTH_METHODS
 from accounts.oauth.provider import SCOPES
 from finops.lib import clock
+from finops.lib.errors import INVALID_JSON
 
 MAX_BODY = 16_384
 MAX_REDIRECT_URIS = 20
@@ -77,7 +78,7 @@ def _read(request: HttpRequest) -> Registration:
         )
     try:
         return msgspec.json.decode(body, type=Registration)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except INVALID_JSON as error:
         raise RegistrationError(
             "invalid_client_metadata", f"The body is not valid client metadata: {error}"
         ) from error

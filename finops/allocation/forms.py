@@ -18,6 +18,7 @@ from finops.allocation.splits.rules import EVEN, FIXED, USAGE
 from finops.costs.dimensions import registry
 from finops.costs.views.choices import dimension_choices
 from finops.lake import queries as lake_queries
+from finops.lib.errors import INVALID_JSON
 from ingestion.queries import metrics_of
 
 
@@ -67,7 +68,7 @@ class CostTagForm(forms.Form):
         """Return the rules as JSON values, not validated yet. Raises ValidationError for text that is not JSON."""
         try:
             return json.loads(self.cleaned_data["rules"] or "[]")
-        except (ValueError, RecursionError) as error:
+        except INVALID_JSON as error:
             raise ValidationError("The rules are unreadable. Reload the page and try again.") from error
 
 

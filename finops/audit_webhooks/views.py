@@ -34,6 +34,8 @@ def _page(
 ) -> HttpResponse:
     """Show the webhook with its newest deliveries, or the form of a new one."""
     webhook = AuditWebhook.objects.first()
+    if webhook is None and not isinstance(form, NewWebhookForm):  # deleted since the page was opened
+        form = NewWebhookForm(form.data)
     context = {
         "webhook": webhook,
         "target": _shown_target(webhook) if webhook else "",

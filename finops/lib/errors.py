@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from finops.lib.sentences import join_with_and, quote, truncate
 
@@ -12,6 +12,10 @@ MAX_CHOICE = 300
 """Characters of a value that are shown: tag and customer names may have any length."""
 
 SHOWN_USERS = 5
+
+INVALID_JSON: Final = (ValueError, RecursionError)
+"""What msgspec and json raise for a text that is no JSON or not of the expected type: a ValueError also for bytes that are not
+UTF-8 and for lone surrogates, a RecursionError for deep nesting."""
 
 
 class UserError(Exception):

@@ -144,8 +144,9 @@ def _dry_run_receipt(credential: PushCredential, batch: Batch, retry: Retry | No
 def _store(credential: PushCredential, batch: Batch, batch_id: UUID, dedup_result: DedupResult) -> None:
     now, account = clock.now(), credential.account
     prepared_statements.execute_together(*_statements(credential, batch_id, now, dedup_result))
-    if batch.gauges:
-        set_gauges(account.pk, batch.gauges, now)
+    # Names of rejected events may be none that PostgreSQL can compare, such as one with a NUL.
+    if gauges := batch.gauges.intersection(dedup_result.events.metrics):
+        set_gauges(account.pk, gauges, now)
     ledger.write_rejected_events(
         batch_id=batch_id,
         account_id=account.pk,

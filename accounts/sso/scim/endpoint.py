@@ -28,7 +28,7 @@ from accounts.scoping import account_scope
 from accounts.sso.scim.errors import ScimRefusal
 from accounts.sso.scim.resources import POLICY
 from accounts.sso.scim.tokens import ScimCredential, authenticate_scim_token, note_use
-from finops.lib.errors import UserError
+from finops.lib.errors import INVALID_JSON, UserError
 from finops.lib.push_body import BodyLimit, PushError, read_body
 
 MEDIA_TYPE: Final = "application/scim+json"
@@ -93,7 +93,7 @@ def json_body(request: Request) -> dict[str, Any]:
     content = read_body(request.stream, _BODY)
     try:
         value = msgspec.json.decode(content)
-    except (ValueError, RecursionError) as error:
+    except INVALID_JSON as error:
         raise PushError(HTTPStatus.BAD_REQUEST, "invalidSyntax", "The body must be JSON.") from error
     if not isinstance(value, dict):
         raise PushError(HTTPStatus.BAD_REQUEST, "invalidSyntax", "The body must be a JSON object.")

@@ -16,6 +16,7 @@ from finops.alerts.channel_targets import WebhookTarget
 from finops.alerts.senders.http import post_bytes
 from finops.alerts.senders.outcome import DeliveryOutcome, Envelope
 from finops.lib import clock
+from finops.lib.errors import INVALID_JSON
 from finops.lib.outbound import DeliveryTimeout, UrlRefusal, post
 from finops.lib.sentences import escape_hidden
 
@@ -66,7 +67,7 @@ def verify(target: WebhookTarget, *, public_id: str) -> None:
 def _returns_nonce(body: bytes, nonce: str) -> bool:
     try:
         answer = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except INVALID_JSON:
         return False
     challenge = answer.get("challenge") if isinstance(answer, dict) else None
     return isinstance(challenge, str) and hmac.compare_digest(

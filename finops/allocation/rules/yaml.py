@@ -88,7 +88,7 @@ def _read(text: str, lines: dict[Path, int]) -> Any:
 
 
 def _check_events(text: str) -> None:
-    """Check the events before any node is built: no nesting that overflows the stack, no anchor, alias or tag."""
+    """Check the events before any node is built: no nesting that overflows the stack, no anchor, alias or tag, no NUL."""
     depth = 0
     for event in _events(text):
         line = event.start_mark.line + 1
@@ -96,6 +96,8 @@ def _check_events(text: str) -> None:
             raise YamlError("The file has an anchor or alias (& or *). Write the values out.", line)
         if getattr(event, "tag", None):
             raise YamlError(f"The file has a tag ({event.tag}). Write plain values.", line)
+        if "\0" in getattr(event, "value", ""):
+            raise YamlError("A text has a null character, which cannot be stored.", line)
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         if isinstance(event, yaml.CollectionEndEvent):

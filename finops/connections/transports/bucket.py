@@ -23,6 +23,7 @@ from finops.costs.focus.archives import unpack
 from finops.costs.focus.errors import printable
 from finops.costs.focus.normalise import FocusFile
 from finops.lib import disk, time_limit
+from finops.lib.errors import INVALID_JSON
 from finops.lib.sentences import truncate
 
 MAX_OBJECTS: Final = 200_000
@@ -155,7 +156,7 @@ class StorageBucket(ABC):
         """Return a manifest as `kind`, a msgspec struct. Raises SourceError for an invalid manifest."""
         try:
             return msgspec.json.decode(self.read(item), type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except INVALID_JSON as error:
             raise SourceError(
                 f"{self._shown(item.key)} cannot be read as a manifest: {truncate(str(error), 200)}."
             ) from error

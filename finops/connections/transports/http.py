@@ -27,6 +27,7 @@ from django.conf import settings
 from finops.connections.connector import AccessError, Fetch, SourceError, SourceUnavailable
 from finops.connections.transports.tokens import RenewableToken
 from finops.lib import outbound, time_limit
+from finops.lib.errors import INVALID_JSON
 from finops.lib.outbound import DeliveryTimeout, ResponseStream
 from finops.lib.sentences import truncate
 
@@ -212,7 +213,7 @@ class HttpApi:
             content = b"".join(self._parts(response, MAX_PAGE_BYTES))
             try:
                 msgspec.json.decode(content, type=msgspec.Raw)
-            except msgspec.DecodeError as error:
+            except INVALID_JSON as error:
                 raise DeliveryTimeout("an incomplete response") from error
             return content
 
@@ -296,7 +297,7 @@ class HttpApi:
     def _decode(self, content: bytes, type_: type[T]) -> T:
         try:
             return msgspec.json.decode(content, type=type_)
-        except msgspec.DecodeError as error:
+        except INVALID_JSON as error:
             reason = truncate(str(error), 200)
             text = f"{self.vendor} returned an unexpected format: {reason}. This console may need an update."
             raise SourceError(text) from error
@@ -384,7 +385,7 @@ def _message(content: bytes) -> tuple[str, str]:
     formats: {"error": {"message"}}, {"error_description"}, {"detail"}, {"message"}."""
     try:
         value: Any = msgspec.json.decode(content)
-    except msgspec.DecodeError:
+    except INVALID_JSON:
         value = None
     if not isinstance(value, dict):
         return "", ""

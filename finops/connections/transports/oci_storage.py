@@ -24,6 +24,7 @@ from finops.connections.transports.bucket import BucketObject
 from finops.connections.transports.http import MAX_PAGE_BYTES, HttpApi, path_part
 from finops.connections.transports.rest_bucket import OCTETS, RestBucket, range_header
 from finops.lib import clock
+from finops.lib.errors import INVALID_JSON
 from finops.lib.outbound import ResponseStream
 from finops.lib.sentences import truncate
 
@@ -151,7 +152,7 @@ class OciBucket(RestBucket):
 def _decode(content: bytes) -> _OciPage:
     try:
         return msgspec.json.decode(content, type=_OciPage)
-    except msgspec.DecodeError as error:
+    except INVALID_JSON as error:
         raise SourceError(
             f"OCI Object Storage returned an invalid listing: {truncate(str(error), 200)}."
         ) from error

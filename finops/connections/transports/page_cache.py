@@ -23,6 +23,7 @@ import msgspec
 from finops.connections.connector import SourceError
 from finops.connections.transports.http import MAX_PAGE_BYTES, HttpApi, Params
 from finops.lib import clock
+from finops.lib.errors import INVALID_JSON
 from finops.lib.outbound import DeliveryTimeout, ResponseStream
 
 MAX_BYTES: Final = 32 * 1024**2
@@ -151,7 +152,7 @@ class CachingApi(HttpApi):
             content = b"".join(self._parts(response, MAX_PAGE_BYTES))
             try:
                 msgspec.json.decode(content, type=msgspec.Raw)
-            except msgspec.DecodeError as error:
+            except INVALID_JSON as error:
                 raise DeliveryTimeout("an incomplete response") from error
             return content, response.headers.get("etag", "")
 
@@ -179,7 +180,7 @@ def _value_of(page: CachedPage, type_: type[T]) -> T | None:
     """Return the page's value; None for a page of an older version with other fields."""
     try:
         return msgspec.json.decode(page.body, type=type_)
-    except msgspec.DecodeError:
+    except INVALID_JSON:
         return None
 
 

@@ -31,6 +31,7 @@ from finops.connections.transports.s3 import S3Bucket
 from finops.connections.vendor_apis.cloudtrail import TrailResource, change_event, is_change
 from finops.connections.vendor_apis.trail_resources import resources_of
 from finops.lib import clock, time_limit
+from finops.lib.errors import INVALID_JSON
 from finops.lib.periods import add_months
 
 MAX_FOLDERS: Final = 1_000
@@ -343,7 +344,7 @@ def _lines(item: BucketObject, content: bytes, folder: TrailFolder, read: Folder
     """Yield the change events of a log file as JSON. Unreadable records are counted."""
     try:
         records = _records(item, content)
-    except (_UnreadableFile, zlib.error, msgspec.DecodeError, RecursionError) as error:
+    except (_UnreadableFile, zlib.error, *INVALID_JSON) as error:
         read.unreadable_files += 1
         reason = str(error) if isinstance(error, _UnreadableFile) else "no log file of CloudTrail"
         read.example = read.example or f"{shown_key(item.key)} ({reason})"
@@ -352,7 +353,7 @@ def _lines(item: BucketObject, content: bytes, folder: TrailFolder, read: Folder
         time_limit.check()
         try:
             event = _event_of(raw, folder)
-        except (msgspec.DecodeError, RecursionError):
+        except INVALID_JSON:
             read.unreadable_records += 1
         else:
             if event is not None:

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from finops.connections.connector import SourceError
 from finops.connections.transports.http import HttpApi
+from finops.lib.errors import INVALID_JSON
 
 TOKEN_URL: Final = "https://oauth2.googleapis.com"  # noqa: S105 an address
 _GRANT: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -43,7 +44,7 @@ class GoogleServiceAccount(msgspec.Struct, frozen=True):
         """Parse a key file. Raises SourceError for other files."""
         try:
             return msgspec.json.decode(text, type=cls)
-        except msgspec.DecodeError:
+        except INVALID_JSON:
             raise SourceError(
                 "Not a service account key. Paste the JSON file from Google Cloud.",
                 field="key",

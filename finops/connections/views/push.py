@@ -25,7 +25,7 @@ from finops.connections.services import pushes
 from finops.connections.services.cost_keys import CostCredential, RevokedCostKey, authenticate_cost_key
 from finops.costs.import_decision import month_of
 from finops.lib.disk import LowDisk
-from finops.lib.errors import UserError
+from finops.lib.errors import INVALID_JSON, UserError
 from finops.lib.push_body import BodyLimit, PushError, body_chunks, read_body
 
 LOW_DISK_SECONDS: Final = 60
@@ -227,7 +227,7 @@ def _chunks(request: Request) -> Iterator[bytes]:
 def _json(request: Request, type_: type[T]) -> T:
     try:
         return msgspec.json.decode(read_body(request.stream, _SMALL), type=type_)
-    except ValueError as error:
+    except INVALID_JSON as error:
         raise PushError(HTTPStatus.BAD_REQUEST, "invalid_body", f"The body: {error}.") from error
 
 

@@ -35,7 +35,7 @@ from finops.dashboards.undo import undo as undo_last
 from finops.dashboards.widget_type import BoardQuery
 from finops.dashboards.widgets import CATALOGUE
 from finops.lake import queries as lake_queries
-from finops.lib.errors import UserError
+from finops.lib.errors import INVALID_JSON, UserError
 from finops.lib.query_page import render_query_page
 
 
@@ -117,7 +117,7 @@ def layout(request: AccountRequest, dashboard_id: int) -> HttpResponse:
             services.move_widgets(dashboard=dashboard, actor=request.actor, places=places)
     except UserError as problem:
         messages.error(request, problem.message)
-    except (msgspec.DecodeError, RecursionError):
+    except INVALID_JSON:
         messages.error(request, "The layout could not be read. Reload the page and try again.")
     else:
         return JsonResponse({"undo": "Undo: Layout changed"})

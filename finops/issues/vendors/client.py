@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from finops.lib import outbound
-from finops.lib.errors import UserError
+from finops.lib.errors import INVALID_JSON, UserError
 from finops.lib.outbound import DeliveryTimeout, ResponseStream, UrlRefusal
 from finops.lib.sentences import truncate
 
@@ -122,7 +122,7 @@ class TrackerApi:
             return None
         try:
             return msgspec.json.decode(body)
-        except msgspec.DecodeError as error:
+        except INVALID_JSON as error:
             if not 200 <= status < 300:
                 return None
             raise TrackerUnavailable(f"{self.vendor} returned an incomplete response, or no JSON.") from error
@@ -158,7 +158,7 @@ class TrackerApi:
             return ""
         try:
             value = msgspec.json.decode(body)
-        except msgspec.DecodeError:
+        except INVALID_JSON:
             return ""
         return self.redact(error_words(value))
 
