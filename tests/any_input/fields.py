@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from django.forms import BaseForm
+from django.forms import BaseForm, FileField
 from django.utils.datastructures import MultiValueDict
 
-Fields = dict[str, list[str]]
-"""Plausible values by name; none for a field that no form has."""
+from tests.any_input.inputs import SAMPLES, Fields
 
 SHOWN_CHOICES = 4
 _OF_THE_FRAMEWORK = {"csrfmiddlewaretoken"}
@@ -39,6 +38,8 @@ def observed(fields: Fields) -> Iterator[None]:
     def clean(form: Any) -> None:
         for name, field in form.fields.items():
             values = fields.setdefault(form.add_prefix(name), [])
+            if isinstance(field, FileField):
+                fields.files.add(form.add_prefix(name))
             values += [value for value in _plausible(form, name, field) if value not in values]
         full_clean(form)
 
@@ -52,6 +53,8 @@ def observed(fields: Fields) -> Iterator[None]:
 
 
 def _plausible(form: Any, name: str, field: Any) -> list[str]:
+    if isinstance(field, FileField):
+        return [sample.decode() for sample in SAMPLES]
     choices = [str(value) for value, _label in _flat(getattr(field, "choices", ()))]
     initial = form.get_initial_for_field(field, name)
     values = [

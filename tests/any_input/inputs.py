@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote_from_bytes
 
 from hypothesis import strategies as st
+
+from tests.finops.costs.focus_reader import as_csv
 
 FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
@@ -43,6 +47,14 @@ class Sent:
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
+class Fields(dict[str, list[str]]):
+    """Plausible values by name; none for a field that no form has. `files` are the names of fields that take files."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files: set[str] = set()
+
+
 def encoded(text: str) -> bytes:
     """The text as bytes: a lone surrogate as three, which are not UTF-8."""
     return text.encode(errors="surrogatepass")
@@ -52,33 +64,74 @@ def as_form(pairs: list[tuple[str, str]]) -> str:
     return "&".join("=".join(quote_from_bytes(encoded(text)) for text in pair) for pair in pairs)
 
 
-def as_multipart(pairs: list[tuple[str, str]], files: set[str]) -> bytes:
-    """The fields; those of `files` as files."""
-    parts = bytearray()
-    for name, value in pairs:
-        of_file = b'; filename="f.csv"' if name in files else b""
-        parts += b'--%b\r\nContent-Disposition: form-data; name="%b"%b\r\n\r\n%b\r\n' % (
-            BOUNDARY.encode(),
-            encoded(name),
-            of_file,
-            encoded(value),
-        )
-    return bytes(parts) + f"--{BOUNDARY}--\r\n".encode()
+def as_multipart(pairs: list[tuple[str, str]], files: Mapping[str, bytes]) -> bytes:
+    """The fields, those of `files` as files."""
+    parts = [(encoded(name), b"", encoded(value)) for name, value in pairs if name not in files]
+    parts += [(encoded(name), b'; filename="f.csv"', content) for name, content in files.items()]
+    body = b"".join(
+        b'--%b\r\nContent-Disposition: form-data; name="%b"%b\r\n\r\n%b\r\n' % (BOUNDARY.encode(), *part)
+        for part in parts
+    )
+    return body + f"--{BOUNDARY}--\r\n".encode()
 
 
-def requests(names: Mapping[str, list[str]], valid: object = None) -> st.SearchStrategy[Sent]:
+SAMPLES: Final = (
+    b"""customer_id,metric,quantity,timestamp,unit,customer_name,event_id,plan
+c-1,requests,1.5,2026-03-01T12:00:00Z,calls,Ann,e-1,pro
+"c,2","a ""b""\",-2,2026-03-02,,,,
+""",
+    as_csv({"Tags": '{"a": "b"}', "RegionId": "eu"}, {"ChargeDescription": 'x, "y"\nz'}, {"BilledCost": "-1e-3"}),
+    b"date,from,to,rate\n2026-03-01,EUR,USD,1.0876\n2026-03-02,EUR,GBP,0.85\n",
+    b"model,token_type,price_per_million,currency,valid_from\ngpt-5,input,2.5,USD,2026-01-01\n",
+    b"key: env\ndescription: x\nrules:\n  - value: prod\n    when: {tag: env, in: [prod]}\n",
+)  # fmt: skip
+"""Files that a page takes: usage, cost as FOCUS, exchange rates, AI prices, a cost tag."""
+
+
+def files(samples: Sequence[bytes] = SAMPLES) -> st.SearchStrategy[bytes]:
+    """Files near one of the samples: a cell replaced, bytes put in, an end cut off, another encoding."""
+    cells = st.builds(_with_cell, st.sampled_from(samples), st.integers(0), texts)
+    damaged = st.builds(
+        _with_bytes, st.sampled_from(samples), st.integers(0), st.sampled_from(_BYTES) | st.binary(max_size=4)
+    )
+    cut = st.builds(
+        lambda sample, place: sample[: place % len(sample)], st.sampled_from(samples), st.integers(0)
+    )
+    encodings = st.sampled_from(["utf-16", "utf-8-sig", "utf-32", "utf-7", "cp037"])
+    encoded = st.builds(
+        lambda sample, name: sample.decode().encode(name, "replace"), st.sampled_from(samples), encodings
+    )
+    packed = st.builds(gzip.compress, cells | damaged)
+    return cells | cells | damaged | cut | encoded | packed | st.binary(max_size=60)
+
+
+def _with_cell(sample: bytes, place: int, text: str) -> bytes:
+    cells = re.split(rb"([,\n])", sample)
+    cells[place % len(cells)] = encoded(text)
+    return b"".join(cells)
+
+
+def _with_bytes(sample: bytes, place: int, more: bytes) -> bytes:
+    at = place % (len(sample) + 1)
+    return sample[:at] + more + sample[at:]
+
+
+def requests(fields: Fields, valid: object = None) -> st.SearchStrategy[Sent]:
     """Requests with some of the fields, each with one of its plausible values or a hostile one. `valid`: a JSON body that
     the endpoint accepts."""
-    known = sorted(names)
-    field = st.sampled_from(known) if known else st.just("x")
+    names = sorted(fields)
+    field = st.sampled_from(names) if names else st.just("x")
     pairs = st.lists(st.tuples(field, texts), max_size=4)
     # The plausible ones of all fields, most of the time, so that what comes after the first check is reached.
     base = st.fixed_dictionaries(
-        {}, optional={name: st.sampled_from(values) for name, values in names.items() if values}
+        {}, optional={name: st.sampled_from(values) for name, values in fields.items() if values}
     )
     whole = st.tuples(base, pairs).map(_joined)
     forms = whole.map(lambda sent: Sent(body=as_form(sent).encode()))
-    multiparts = st.tuples(whole, st.sets(field, max_size=2)).map(
+    uploads = st.dictionaries(
+        st.sampled_from(sorted(fields.files)) if fields.files else field, files(), max_size=2
+    )
+    multiparts = st.tuples(whole, uploads).map(
         lambda sent: Sent(content_type=MULTIPART, body=as_multipart(*sent))
     )
     bodies = json_bodies(valid).map(lambda body: Sent(content_type=JSON, body=body))
@@ -158,10 +211,10 @@ def _replaced(value: object, path: tuple[Any, ...], new: object) -> bytes:
 def _with(value: Any, path: tuple[Any, ...], new: object) -> object:
     if not path:
         return new
-    step, rest = path[0], path[1:]
-    if rest == (None,):
+    step, deeper = path[0], path[1:]
+    if deeper == (None,):
         name = new if isinstance(new, str) else json.dumps(new)
         return {name if key == step else key: inner for key, inner in value.items()}
     if isinstance(value, list):
-        return [_with(inner, rest, new) if index == step else inner for index, inner in enumerate(value)]
-    return {key: _with(inner, rest, new) if key == step else inner for key, inner in value.items()}
+        return [_with(inner, deeper, new) if index == step else inner for index, inner in enumerate(value)]
+    return {key: _with(inner, deeper, new) if key == step else inner for key, inner in value.items()}

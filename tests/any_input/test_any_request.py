@@ -6,26 +6,21 @@ each fault to tests/data/soak/found.jsonl.
 
 from __future__ import annotations
 
-import logging
 import os
-import socket
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from django.core.cache import cache
-from django.core.signals import got_request_exception
 from django.db import transaction
 from hypothesis import HealthCheck, Phase, given, settings
 
 from finops.lib.ratelimit import rate_limiter
 from tests.any_input import inputs
 from tests.any_input.endpoints import BODIES, Endpoint, endpoint_of
-from tests.any_input.fields import Fields, observed
+from tests.any_input.fields import observed
 from tests.any_input.found import found, keep
-from tests.any_input.inputs import Sent
+from tests.any_input.inputs import Fields, Sent
 from tests.cast import Cast
 from tests.examples import SOAK
 from tests.isolation.discovery import Route, routes
@@ -53,35 +48,6 @@ ROUTES = [
     pytest.param(route, id=str(route), marks=[pytest.mark.slow] if group_of(route) == "admin" else [])
     for route in routes()
 ]
-
-
-@pytest.fixture(autouse=True)
-def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown_host(host: object, *_rest: object, **_options: object) -> Any:
-        raise socket.gaierror(socket.EAI_NONAME, "no network in tests")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown_host)
-
-
-@pytest.fixture
-def faults() -> Iterator[list[str]]:
-    """The tracebacks of errors that no view expected."""
-    tracebacks: list[str] = []
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if record.exc_info:
-                tracebacks.append("".join(traceback.format_exception(*record.exc_info)))
-
-    def add(**_signal: Any) -> None:
-        tracebacks.append(traceback.format_exc())
-
-    handler = Handler(logging.ERROR)
-    got_request_exception.connect(add)
-    logging.getLogger().addHandler(handler)
-    yield tracebacks
-    logging.getLogger().removeHandler(handler)
-    got_request_exception.disconnect(add)
 
 
 class Walk:
