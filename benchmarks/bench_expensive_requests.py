@@ -35,7 +35,7 @@ from benchmarks.table import Row
 from finops.costs.models import CostSource
 from finops.demo import handout
 from finops.demo.people import SLUG, demo_user
-from finops.web.bulkheads import Bulkhead
+from finops.lib.bulkheads import Bulkhead
 from ingestion import services
 from tests.cast import signed_in
 from tests.live_settings import STORAGES

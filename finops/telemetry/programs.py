@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import connections
 
 from finops.lake.engine import engine
+from finops.lib.bulkheads import Bulkhead
 from finops.lib.telemetry import metrics
-from finops.web.bulkheads import Bulkhead
 
 WEB: Final = "web"
 logger = logging.getLogger(__name__)

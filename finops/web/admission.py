@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import IO, Any, Final
 
+from finops.lib.bulkheads import Bulkhead, Busy
 from finops.lib.client_address import client_network
 from finops.lib.telemetry import context
 from finops.lib.turns import Turns
-from finops.web.bulkheads import Bulkhead, Busy
 from finops.web.requests import BodyBrokeOff, CountedInput, OpenRequest, OpenRequests, TooMany, read_whole
 from finops.web.shares import ConnectionShares
 

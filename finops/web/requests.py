@@ -57,7 +57,7 @@ class RequestLimits:
 
     requests: int = 448
     of_unknown: int = 256
-    of_client: int = 64
+    of_client: int = 112
     body_bytes: int = 512 * 1024**2
 
 

@@ -35,6 +35,7 @@ from finops.lake.engine.errors import (
 from finops.lake.engine.watchdog import Watchdog
 from finops.lake.storage.storage import storage
 from finops.lib import time_limit
+from finops.lib.bulkheads import Bulkhead, Busy
 from finops.lib.memory import MB, lake_memory
 
 SPILL_PER_MEMORY: Final = 4
@@ -49,23 +50,36 @@ takes 100 MB of addresses, and is slower for few rows (0.85 ms vs. 0.72) and for
 140)."""
 
 
+RESERVED: Final = 2
+"""Slots that are open only to tenants without a running query, at most as many as the others."""
+BACKGROUND: Final = 0
+"""The tenant of statements that rewrite files, of all accounts."""
+
+
 @dataclass
 class Instance:
-    """One DuckDB instance of this process, with a queue for its cores."""
+    """One DuckDB instance of this process. All share `slots`, which tenants share fairly."""
 
     connection: duckdb.DuckDBPyConnection
-    turns: threading.BoundedSemaphore
+    slots: Bulkhead
     memory: int
     """Memory limit in bytes."""
 
-    def execute(self, sql: str, deadline: float, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
-        """Return all rows of a query by the deadline (monotonic seconds). `tables` are its inputs other than files,
-        by name.
+    def execute(
+        self,
+        sql: str,
+        deadline: float,
+        tables: Mapping[str, pa.Table] | None = None,
+        *,
+        account_id: int = BACKGROUND,
+    ) -> pa.Table:
+        """Return all rows of an account's query by the deadline (monotonic seconds). `tables` are its inputs other than
+        files, by name.
 
-        Raises LakeBusy if no core became free in time, LakeTimeout past the deadline, LakeTooLarge if it needs more
+        Raises LakeBusy if no slot became free in time, LakeTimeout past the deadline, LakeTooLarge if it needs more
         memory or larger numbers than allowed, UnreadableFile for a missing or damaged segment.
         """
-        with self._turn(deadline):
+        with self._slot(account_id, deadline):
             check_deadline(deadline)
             cursor = self.connection.cursor()
             try:
@@ -91,10 +105,10 @@ class Instance:
     def stream(self, sql: str) -> Iterator[pa.RecordBatchReader]:
         """Yield the batches of a query, with one in memory at a time, until the end of the call's time limit.
 
-        Raises LakeBusy if no core became free in time, LakeTimeout past the limit.
+        Raises LakeBusy if no slot became free in time, LakeTimeout past the limit.
         """
         deadline = time_limit.end()
-        with self._turn(min(deadline, time.monotonic() + threading.TIMEOUT_MAX / 2)):
+        with self._slot(BACKGROUND, min(deadline, time.monotonic() + threading.TIMEOUT_MAX / 2)):
             cursor = self.connection.cursor()
             try:
                 with _watchdog.watch(cursor, deadline):
@@ -108,13 +122,22 @@ class Instance:
                 cursor.close()
 
     @contextmanager
-    def _turn(self, deadline: float) -> Iterator[None]:
-        if not self.turns.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise LakeBusy("The server is busy with other queries. Try again.")
+    def _slot(self, tenant: int, deadline: float) -> Iterator[None]:
+        try:
+            self.slots.acquire(tenant, deadline - time.monotonic())
+        except Busy as error:
+            raise LakeBusy("The server is busy with other queries. Try again.") from error
         try:
             yield
         finally:
-            self.turns.release()
+            self.slots.release(tenant)
+
+
+def _slots(size: int) -> Bulkhead:
+    """Return slots for `size` queries at once, and a few more, so that beside a tenant that uses all of them another one's
+    query starts at once. DuckDB divides its threads among the queries that run."""
+    reserved = min(size, RESERVED)
+    return Bulkhead("lake", size=size + reserved, share=size, reserved=reserved)
 
 
 ACCOUNT_INSTANCES: Final = 4
@@ -131,7 +154,7 @@ _spill_numbers = itertools.count(1)
 
 def instance(account: Account | None = None) -> Instance:
     """Return the DuckDB of this process, or a separate one if an operator set the account's lake memory. All share
-    one queue for the cores."""
+    the slots of this process."""
     memory = None if account is None else lake_memory_of(account)
     if account is not None and memory is not None:
         return _account_instance(account.pk, memory)
@@ -141,8 +164,8 @@ def instance(account: Account | None = None) -> Instance:
         return present
     with _instances_lock:
         if directory not in _instances:
-            turns = threading.BoundedSemaphore(max(1, settings.LAKE_CONCURRENCY))
-            new_instance = _make_instance(directory, lake_memory(), _spill_directory(), turns)
+            slots = _slots(max(1, settings.LAKE_CONCURRENCY))
+            new_instance = _make_instance(directory, lake_memory(), _spill_directory(), slots)
             # A process has one lake; tests have many, and the threads of an instance take address space.
             _instances.clear()
             _account_instances.clear()
@@ -151,14 +174,14 @@ def instance(account: Account | None = None) -> Instance:
 
 
 def _account_instance(account_id: int, memory: int) -> Instance:
-    turns, directory = instance().turns, storage().readable_directory
+    slots, directory = instance().slots, storage().readable_directory
     key = directory, account_id, memory
     with _instances_lock:
         present = _account_instances.pop(key, None)
         if present is None:
             # A replaced instance may still run a query and use its files.
             spill = _spill_directory(f".{next(_spill_numbers)}")
-            present = _make_instance(directory, memory, spill, turns)
+            present = _make_instance(directory, memory, spill, slots)
         _account_instances[key] = present
         for other in [each for each in _account_instances if each != key and each[:2] == key[:2]]:
             del _account_instances[other]  # an instance with the account's former limit
@@ -178,7 +201,7 @@ def _forget_after_fork() -> None:
 os.register_at_fork(after_in_child=_forget_after_fork)
 
 
-def _make_instance(directory: Path, memory: int, spill: Path, turns: threading.BoundedSemaphore) -> Instance:
+def _make_instance(directory: Path, memory: int, spill: Path, slots: Bulkhead) -> Instance:
     connection = duckdb.connect(
         config={
             "threads": os.cpu_count() or 1,
@@ -199,7 +222,7 @@ def _make_instance(directory: Path, memory: int, spill: Path, turns: threading.B
     connection.execute("SET allowed_directories = [?]", [f"{directory}/"])
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-    return Instance(connection, turns, memory)
+    return Instance(connection, slots, memory)
 
 
 def _spill_directory(suffix: str = "") -> Path:

@@ -244,7 +244,7 @@ def _answer_of_this_machine(
         tables[compiler.RATES_TABLE] = currency.rates.table
     count_files(query.kind, files)
     with metrics.LAKE_SECONDS.time(str(query.kind)), spans.span(f"lake {query.kind}"):
-        table = duckdb.instance(account).execute(sql, deadline, tables)
+        table = duckdb.instance(account).execute(sql, deadline, tables, account_id=account.pk)
     return table if table.schema == query.result else table.cast(query.result)
 
 

@@ -40,6 +40,7 @@ from finops.lake.engine.errors import (
     UnreadableFile,
 )
 from finops.lake.storage.manifest import SegmentFile
+from finops.lib.bulkheads import Bulkhead, Busy
 
 T = TypeVar("T")
 
@@ -176,7 +177,9 @@ class _Cluster:
     remote: str
     sessions: OrderedDict[int, Any] = field(default_factory=OrderedDict)
     lock: threading.Lock = field(default_factory=threading.Lock)
-    turns: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(CONCURRENCY))
+    slots: Bulkhead = field(
+        default_factory=lambda: Bulkhead("spark", size=CONCURRENCY, reserved=CONCURRENCY // 4)
+    )
     threads: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(CONCURRENCY * 2, thread_name_prefix="spark")
     )
@@ -184,12 +187,14 @@ class _Cluster:
     def call(self, account_id: int, run: Callable[[Any], T], deadline: float) -> T:
         """Run `run` with the account's session. Raises LakeBusy if no slot became free in time, LakeTimeout past the
         deadline, and the errors of `execute`."""
-        if not self.turns.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise LakeBusy("The server is busy with other queries. Try again.")
+        try:
+            self.slots.acquire(account_id, deadline - time.monotonic())
+        except Busy as error:
+            raise LakeBusy("The server is busy with other queries. Try again.") from error
         tag = uuid.uuid4().hex
         future = self.threads.submit(self._run, account_id, run, tag)
         # The slot is free when the thread ends: a thread that hangs keeps it.
-        future.add_done_callback(lambda _: self.turns.release())
+        future.add_done_callback(lambda _: self.slots.release(account_id))
         try:
             return future.result(timeout=max(0.0, deadline - time.monotonic()))
         except FutureTimeoutError as error:

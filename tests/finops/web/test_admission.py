@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
+from finops.lib.bulkheads import Bulkhead, Busy
 from finops.lib.turns import Turns
 from finops.web.admission import (
     BUSY,
@@ -21,8 +22,8 @@ from finops.web.admission import (
     StartResponse,
     Uploads,
 )
-from finops.web.bulkheads import Bulkhead
 from finops.web.requests import OpenRequests, RequestLimits
+from finops.web.setup import request_kinds
 from tests.waiting import wait_until
 
 
@@ -207,3 +208,35 @@ def test_a_large_form_with_a_file_has_separate_slots() -> None:
         form = {"CONTENT_TYPE": "multipart/form-data; boundary=x"}
         assert console.ask("/upload", b"x" * 200, **form)[0] == "200"
         assert console.ask("/upload", b"x" * 20, **form)[0] == "503"
+
+
+def test_no_page_of_a_client_is_refused_while_others_of_its_pages_wait() -> None:
+    """Up to the limit of open requests, which holds for all kinds."""
+    pages = next(kind.bulkhead for kind in request_kinds() if kind.prefixes == ("/",))
+    for _ in range(pages.share):
+        pages.acquire("account 1")
+    waiting = [
+        threading.Thread(target=pages.acquire, args=("account 1",), daemon=True)
+        for _ in range(RequestLimits.of_client - pages.share)
+    ]
+    for thread in waiting:
+        thread.start()
+    wait_until(lambda: pages.queue_length == len(waiting))
+    assert pages.running == pages.share
+    for _ in range(RequestLimits.of_client):
+        wait_until(lambda: pages.running > 0)
+        pages.release("account 1")
+    for thread in waiting:
+        thread.join()
+    assert (pages.running, pages.queue_length) == (0, 0)
+
+
+def test_one_client_leaves_slots_of_questions_and_pages_to_quiet_ones() -> None:
+    for name in ("mcp", "pages"):
+        bulkhead = next(kind.bulkhead for kind in request_kinds() if kind.bulkhead.name == name)
+        for client in ("account 1", "account 2"):
+            with suppress(Busy):
+                while True:
+                    bulkhead.acquire(client, 0)
+        assert bulkhead.running < bulkhead.size
+        bulkhead.acquire("account 3", 0)

@@ -104,7 +104,7 @@ def test_instances_share_the_turns_of_the_process_and_only_the_last_used_stay(ca
     accounts = [limit(Account.objects.create(name=f"A{n}", slug=f"a{n}"), 64 + n) for n in range(6)]
     every = [lake_duckdb.instance(account) for account in accounts]
 
-    assert all(each.turns is shared.turns for each in every)
+    assert all(each.slots is shared.slots for each in every)
     assert lake_duckdb.instance(accounts[-1]) is every[-1]
     assert len(lake_duckdb._account_instances) == lake_duckdb.ACCOUNT_INSTANCES
     assert every[0].execute("SELECT 41 + 1 AS n", time.monotonic() + 10)["n"][0].as_py() == 42

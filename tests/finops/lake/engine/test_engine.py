@@ -5,7 +5,9 @@ import re
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import date, timedelta
 from decimal import Decimal, localcontext
 from pathlib import Path
@@ -28,6 +30,7 @@ from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
 from finops.lake.storage.storage import storage
+from finops.lib.bulkheads import Busy
 from finops.lib.errors import UserError
 from finops.lib.time_limit import limit_time
 from tests.cast import Cast
@@ -286,19 +289,39 @@ def test_a_stream_is_interrupted_at_the_end_of_its_task(sql: str) -> None:
             pass
 
 
-def test_waiting_for_other_queries_counts_against_the_deadline(cast: Cast, settings: Settings) -> None:
+@contextmanager
+def taken_slots(*accounts: int) -> Iterator[None]:
+    """Queries of these accounts run during the block."""
+    slots = lake_duckdb.instance().slots
+    for account_id in accounts:
+        slots.acquire(account_id, 0)
+    try:
+        yield
+    finally:
+        for account_id in accounts:
+            slots.release(account_id)
+
+
+def test_waiting_for_other_queries_counts_against_the_deadline(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 1)])
     total(cast.account)
-    turns = lake_duckdb.instance().turns
-    for _ in range(settings.LAKE_CONCURRENCY):
-        turns.acquire()
-    try:
-        with pytest.raises(engine.LakeBusy, match="Try again"):
-            run_query(cast.account, billed_by("service"), deadline=time.monotonic() + 2)
-    finally:
-        for _ in range(settings.LAKE_CONCURRENCY):
-            turns.release()
+    every = range(-1, -1 - lake_duckdb.instance().slots.size, -1)
+    with taken_slots(*every), pytest.raises(engine.LakeBusy, match="Try again"):
+        run_query(cast.account, billed_by("service"), deadline=time.monotonic() + 2)
     assert total(cast.account) == 1
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_a_tenant_with_many_queries_leaves_a_slot_to_another(
+    cast: Cast, settings: Settings, concurrency: int, tmp_path: Path
+) -> None:
+    settings.LAKE_CONCURRENCY, settings.LAKE_URL = concurrency, str(tmp_path)
+    store(cast.account, [line(JANUARY, 1)])
+    store(cast.other_account, [line(JANUARY, 2)])
+    with taken_slots(*[cast.other_account.pk] * concurrency):
+        with pytest.raises(Busy):
+            lake_duckdb.instance().slots.acquire(cast.other_account.pk, 0)
+        assert total(cast.account) == 1
 
 
 def test_a_missing_file_is_a_clear_error(cast: Cast) -> None:
