@@ -33,7 +33,7 @@ from finops.lib.push_body import PushError
 from finops.lib.ratelimit import rate_limiter
 from finops.lib.sentences import join_with_and
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
-from finops.web.admission import BUSY, TENANT, tenant
+from finops.web.admission import REFUSAL, TENANT, Refusal, tenant
 
 _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
 
@@ -200,9 +200,9 @@ class KeyEndpoint(views.APIView):
         )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        if BUSY in request.META:
-            message = "Too many requests are waiting; nothing was stored. Send the request again."
-            raise unavailable_error(message, request.META[BUSY])
+        refusal: Refusal | None = request.META.get(REFUSAL)
+        if refusal is not None:
+            raise PushError(refusal.status, refusal.code, refusal.message, refusal.headers)
         super().initial(request, *args, **kwargs)
 
     def finalize_response(

@@ -123,7 +123,7 @@ MIDDLEWARE = [
     "finops.connections.middleware.cost_push_middleware",  # and this one /api/costs
     "finops.change_events.middleware.event_push_middleware",  # and this one /api/events
     "accounts.sso.scim.middleware.scim_middleware",  # and this one /scim/v2
-    "finops.web.busy.answer_busy",  # what finops.web.admission has no slot for; the endpoints above have their own response
+    "finops.web.refused.answer_refused",  # what finops.web.admission refuses; the endpoints above have their own response
     "django.middleware.security.SecurityMiddleware",
     "finops.web.static_files.StaticFilesMiddleware",
     "finops.lib.call_stack.in_one_chunk",  # around pages, whose templates call deeply
@@ -139,10 +139,10 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "finops.web.refused.read_whole_form",  # last: after the person is known, before the checks of views
 ]
 
 ROOT_URLCONF = "finops.urls"
-WSGI_APPLICATION = "finops.wsgi.application"
 APPEND_SLASH = True
 
 TEMPLATES = [

@@ -21,12 +21,14 @@ from accounts.oauth.resource import RESOURCE_PATH
 from accounts.services.suspension import suspension_message
 from finops.lib import request_body
 from finops.lib.ratelimit import rate_limiter
-from finops.web.admission import BUSY, TENANT, tenant
+from finops.web.admission import REFUSAL, TENANT, Refusal, tenant
 from mcpserver import cors
 from mcpserver.context import ToolCall
 
 TOOL_SECONDS = 20.0
 SCOPES = "mcp:read mcp:write"
+_READ_FACTOR = 4
+"""A body of up to this many times its limit is read to its end, since its refusal names the id of its request."""
 _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
 
 
@@ -77,12 +79,9 @@ def _rate_limit(credential: Credential) -> int:
 
 
 def _check_admission(request: HttpRequest) -> None:
-    if BUSY in request.META:
-        raise HttpError(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            "Too many requests are waiting. Nothing was done. Retry in a few seconds.",
-            {"Retry-After": str(request.META[BUSY])},
-        )
+    refusal: Refusal | None = request.META.get(REFUSAL)
+    if refusal is not None:
+        raise HttpError(refusal.status, refusal.message, refusal.headers)
 
 
 def _authenticate(request: HttpRequest) -> Credential:
@@ -137,17 +136,17 @@ def _check_origin(request: HttpRequest) -> None:
 
 def read_body(request: HttpRequest) -> bytes:
     """Return the whole body. Raises HttpError for a body that is too large or incomplete."""
-    limit, read = settings.MCP_MAX_BODY_BYTES, bytearray()
+    limit = settings.MCP_MAX_BODY_BYTES
+    too_large = f"The body is larger than {limit} bytes."
     try:
-        for part in request_body.parts(request, limit):
-            read += part
+        body = request_body.read(request, _READ_FACTOR * limit)
     except request_body.BodyTooLarge as error:
-        read += request_body.drain_excess(request, limit, keep=True)
-        message = f"The body is larger than {limit} bytes."
-        raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, body=bytes(read)) from error
-    except request_body.ClientDisconnect as error:
+        raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large, body=b"") from error
+    except request_body.IncompleteBody as error:
         raise HttpError(HTTPStatus.BAD_REQUEST, "The body is incomplete.", body=b"") from error
-    return bytes(read)
+    if len(body) > limit:
+        raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large, body=body)
+    return body
 
 
 def json_response(

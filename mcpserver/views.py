@@ -31,9 +31,7 @@ from mcpserver.server import server as default_server
 
 PATH = "/api/mcp"
 ID_BYTES = 64 * 1024
-ID_SECONDS = 0.25
-"""The maximum time to read the body of a request that is already refused, to find the request's id. Anonymous
-requests are refused this way. Longer or slower bodies get a response without an id."""
+"""A longer body of a request that is refused without reading it, as anonymous ones are, gets a response without an id."""
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +57,7 @@ def _answer_or_error(request: HttpRequest, server: Callable[[], Server]) -> Http
     except HttpError as http_error:
         body = http_error.body
         if body is None:
-            body = request_body.read_within(request, ID_BYTES, ID_SECONDS)
+            body = request_body.read_arrived(request, ID_BYTES)
         return _error(http_error.status, http_error.message, http_error.headers, jsonrpc.read_id(body))
     except Exception as error:
         incident = new_incident()
@@ -72,7 +70,7 @@ def _answer_or_error(request: HttpRequest, server: Callable[[], Server]) -> Http
 
 def _unavailable(request: HttpRequest, incident: str) -> HttpResponse:
     message = f"The database is not available; try again in {RETRY_SECONDS} seconds (incident {incident})"
-    body = request_body.read_within(request, ID_BYTES, ID_SECONDS)
+    body = request_body.read_arrived(request, ID_BYTES)
     headers = {"Retry-After": str(RETRY_SECONDS)}
     return _error(HTTPStatus.SERVICE_UNAVAILABLE, message, headers, jsonrpc.read_id(body))
 

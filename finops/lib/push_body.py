@@ -67,10 +67,9 @@ def body_chunks(request: HttpRequest, limit: BodyLimit) -> Iterator[bytes]:
         parts = request_body.parts(request, limit.max_bytes)
         yield from _inflate(parts, limit) if encoding == "gzip" else parts
     except request_body.BodyTooLarge as error:
-        request_body.drain_excess(request, limit.max_bytes)
         too_inflated = isinstance(error, _InflationLimitError)
         raise (_inflation_error(limit) if too_inflated else _too_large_error(limit)) from error
-    except request_body.ClientDisconnect as error:
+    except request_body.IncompleteBody as error:
         raise PushError(HTTPStatus.BAD_REQUEST, "broken_off", "The body is incomplete.") from error
 
 

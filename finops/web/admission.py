@@ -1,45 +1,98 @@
-"""A WSGI application in front of Django. It reads the body before the request takes a slot, and limits each kind of
+"""The ASGI application in front of Django. It reads the body before the request takes a slot, and limits each kind of
 request separately.
 
-The order of a request: it is counted (`requests`); its body is read in a thread that waits for the client and holds
-no other resource; it takes a slot of its kind (`bulkheads`); Django responds; the slot is released. Health checks
-take no slot. If too many requests wait, a request is refused at once with `finops.busy` in its environment, for
-which each kind has its own response (503 and Retry-After). docs/benchmarks.md has the measured overhead of a request.
+The order of a request: its body arrives in the event loop (`bodies`), which holds no thread; it takes a slot of its
+kind (`bulkheads`); Django responds in a thread; the slot is released. Health checks take no slot, and a request
+without a body is not counted among those that arrive. If too many requests wait, or a body is incomplete, Django gets
+the request with `finops.refusal` in its environment, for which each endpoint has its own form of error.
+docs/benchmarks.md has the measured overhead of a request.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import logging
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import IO, Any, Final
+from http import HTTPStatus
+from typing import Final
 
-from finops.lib.bulkheads import Bulkhead, Busy
 from finops.lib.client_address import client_network
 from finops.lib.telemetry import context
 from finops.lib.turns import Turns
-from finops.web.requests import BodyBrokeOff, CountedInput, OpenRequest, OpenRequests, TooMany, read_whole
+from finops.web.bodies import (
+    Arrival,
+    ArrivingBodies,
+    Body,
+    BodyStream,
+    IncompleteBody,
+    Pace,
+    Receive,
+    TooMany,
+)
+from finops.web.bulkheads import Bulkhead, Busy
+from finops.web.gateway import (
+    Answer,
+    Application,
+    Environ,
+    Scope,
+    Send,
+    ask,
+    send_complete,
+    send_from_thread,
+    stream,
+    wsgi_environ,
+)
 from finops.web.shares import ConnectionShares
 
-BUSY: Final = "finops.busy"
+REFUSAL: Final = "finops.refusal"
 TENANT: Final = context.TENANT
 """Key in the environment, set once the request's account is known. Later requests with the same credential share its queue.
 """
+ARRIVING: Final = "finops.arriving"
+"""Key in the environment of a request whose application reads the body as it arrives."""
+SMALL_BODY: Final = 64 * 1024
+THREADS_WITHOUT_SLOT: Final = 4
+"""Threads for health checks and refusals, of which one takes a millisecond."""
+
+log = logging.getLogger(__name__)
 
 
 def tenant(account_id: object) -> str:
     return f"account {account_id}"
 
 
-SMALL_BODY: Final = 64 * 1024
-RETRY_SECONDS: Final = 2
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request is refused before its endpoint does anything."""
 
-Environ = dict[str, Any]
-StartResponse = Callable[..., Any]
-Application = Callable[[Environ, StartResponse], Iterable[bytes]]
+    status: HTTPStatus
+    code: str
+    message: str
+    retry_seconds: int = 0
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.retry_seconds)} if self.retry_seconds else {}
+
+
+BUSY: Final = Refusal(
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "unavailable",
+    "Too many requests are waiting. Nothing was done. Retry in a few seconds.",
+    retry_seconds=2,
+)
+INCOMPLETE: Final = Refusal(
+    HTTPStatus.BAD_REQUEST,
+    "broken_off",
+    "The body is incomplete: it ended before its Content-Length or its last chunk. Nothing was stored; send it again.",
+)
 
 
 @dataclass(frozen=True)
@@ -65,82 +118,138 @@ class Uploads:
 
 
 class Admission:
-    """A WSGI application around another. The last kind matches every path; `free` paths pass without a slot."""
+    """The last kind matches every path; `free` paths pass without a slot."""
 
     def __init__(
         self,
         application: Application,
-        requests: OpenRequests,
+        bodies: ArrivingBodies,
         kinds: Sequence[RequestKind],
         uploads: Uploads,
         free: Sequence[str],
+        pace: Pace,
         shares: ConnectionShares | None = None,
     ) -> None:
-        self._application, self._requests, self._kinds, self._free = application, requests, kinds, free
-        self._uploads, self._shares = uploads, shares
+        self._application, self._bodies, self._kinds, self._free = application, bodies, kinds, free
+        self._uploads, self._pace, self._shares = uploads, pace, shares
         self._tenants = _Tenants()
+        self._refusals = _RefusalLog()
+        self._threads = ThreadPoolExecutor(sum(each.size for each in self.bulkheads), "request")
+        self._without_slot = ThreadPoolExecutor(THREADS_WITHOUT_SLOT, "without a slot")
 
     @property
     def bulkheads(self) -> list[Bulkhead]:
         uploads = self._uploads
         return [*(kind.bulkhead for kind in self._kinds), uploads.known, uploads.unknown]
 
-    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        path = environ.get("PATH_INFO", "")
-        if path in self._free:
-            return self._application(environ, start_response)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        environ = wsgi_environ(scope)
+        path = environ["PATH_INFO"]
+        body = Body(receive, _length(environ), self._pace)
         if self._shares is not None and self._shares.give_up():
-            start_response = _closing(start_response)
+            send = _closing(send)
+        if path in self._free:
+            environ["wsgi.input"] = io.BytesIO()
+            await self._answer_without_slot(environ, body, send)
+            return
         credential = _credential(environ)
         tenant = self._tenants.of(credential)
-        kind, length = self._kind(path), _length(environ)
-        max_body = kind.body if tenant else min(kind.body, SMALL_BODY)
-        request = OpenRequest(
-            peer=environ.get("REMOTE_ADDR", ""),
-            client=tenant or client_network(environ),
-            is_known=bool(tenant),
-            length=length,
-            body_memory=length if length is not None and length <= max_body else 0,
-        )
+        kind = self._kind(path)
+        client = tenant or client_network(environ)
         try:
-            self._requests.add(request)
+            in_memory = await self._take_body(environ, body, kind, client, is_known=bool(tenant))
         except TooMany:
-            return self._busy(environ, start_response)
+            await self._refuse(BUSY, f"bodies of {kind.bulkhead.name}", environ, body, send)
+            return
+        except IncompleteBody:
+            await self._refuse(INCOMPLETE, "", environ, body, send)
+            return
+        bulkhead = self._bulkhead(kind, environ, in_memory=in_memory, is_known=bool(tenant))
         try:
-            bulkhead = self._bulkhead(kind, environ, request)
-            return self._admit(environ, start_response, bulkhead, kind.turns, request)
-        finally:
-            self._requests.remove(request)
-            if credential and (resolved_tenant := environ.get(TENANT)):
-                self._tenants.note(credential, resolved_tenant)
-
-    def _admit(
-        self,
-        environ: Environ,
-        start_response: StartResponse,
-        bulkhead: Bulkhead,
-        turns: Turns | None,
-        request: OpenRequest,
-    ) -> Iterable[bytes]:
-        try:
-            _take_body(environ, request)
-        except BodyBrokeOff:
-            start_response("400 Bad Request", [])
-            return []
-        try:
-            bulkhead.acquire(request.client)
+            await bulkhead.acquire(client)
         except Busy:
-            return self._busy(environ, start_response)
-        answer: Iterable[bytes] = []
+            await self._refuse(BUSY, bulkhead.name, environ, body, send)
+            return
         try:
             # Without a turn: small bodies, which mostly wait for PostgreSQL, and bodies that the application reads itself,
             # since a slow client would use its whole turn.
-            with turns.begin() if turns and request.received > SMALL_BODY else nullcontext():
-                answer = self._application(environ, start_response)
+            turns = kind.turns if in_memory and body.received > SMALL_BODY else None
+            answer = await asyncio.get_running_loop().run_in_executor(
+                self._threads, self._answer, environ, body, turns, send
+            )
+            if answer is not None and not answer.is_complete:
+                await stream(self._threads, receive, send, answer)
+                answer = None
         finally:
-            if isinstance(answer, list):
-                bulkhead.release(request.client)
-        return answer if isinstance(answer, list) else _StreamingAnswer(answer, bulkhead, request.client)
+            bulkhead.release(client)
+            if credential and (resolved_tenant := environ.get(TENANT)):
+                self._tenants.note(credential, resolved_tenant)
+        if answer is not None:
+            await self._send_beside_body(answer, environ, body, send)
+
+    async def _take_body(
+        self, environ: Environ, body: Body, kind: RequestKind, client: str, *, is_known: bool
+    ) -> bool:
+        """Read the body and return whether the whole of it is in memory. Leave the rest of one that is too long, and all of one
+        whose client waits for a confirmation (Expect), to the application. Raises TooMany and IncompleteBody."""
+        if body.length == 0:
+            environ["wsgi.input"] = io.BytesIO()
+            return True
+        most = kind.body if is_known else min(kind.body, SMALL_BODY)
+        if body.length is None:
+            most = min(most, SMALL_BODY)
+        is_held_back = "HTTP_EXPECT" in environ and not is_known
+        begun = b""
+        if not is_held_back and (body.length is None or body.length <= most):
+            arrival = Arrival(body, client, is_known, memory=body.length or most)
+            self._bodies.add(arrival)
+            try:
+                begun = await body.read(most)
+            finally:
+                self._bodies.remove(arrival)
+        if body.is_complete:
+            environ["wsgi.input"] = io.BytesIO(begun)
+            environ["CONTENT_LENGTH"] = str(len(begun))
+            environ.pop("HTTP_TRANSFER_ENCODING", None)
+        else:
+            rest = BodyStream(body, begun, asyncio.get_running_loop())
+            environ |= {"wsgi.input": io.BufferedReader(rest, SMALL_BODY), ARRIVING: True}
+        return body.is_complete
+
+    def _answer(self, environ: Environ, body: Body, turns: Turns | None, send: Send) -> Answer | None:
+        """Ask the application. Send an answer that is complete, as its body is, from this thread; return any other."""
+        with turns.begin() if turns else nullcontext():
+            answer = ask(self._application, environ)
+        if not answer.is_complete or not body.is_complete:
+            return answer
+        send_from_thread(send, answer)
+        return None
+
+    async def _send_beside_body(self, answer: Answer, environ: Environ, body: Body, send: Send) -> None:
+        """Send the answer to a request whose body was not read to its end. An application that did not notice that the body is
+        incomplete has stored nothing, since reading it failed."""
+        if body.is_broken and answer.status not in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED):
+            text = INCOMPLETE.message.encode()
+            answer = Answer(INCOMPLETE.status, [(b"content-type", b"text/plain; charset=utf-8")], [text])
+        if "HTTP_EXPECT" not in environ:
+            await body.drain()
+        await send_complete(send, answer)
+
+    async def _refuse(self, refusal: Refusal, place: str, environ: Environ, body: Body, send: Send) -> None:
+        if refusal is BUSY:
+            self._refusals.note(place)
+        environ[REFUSAL] = refusal
+        if "wsgi.input" not in environ:
+            environ |= {"wsgi.input": io.BytesIO(), "CONTENT_LENGTH": "0"}
+        await self._answer_without_slot(environ, body, send)
+
+    async def _answer_without_slot(self, environ: Environ, body: Body, send: Send) -> None:
+        answer = await asyncio.get_running_loop().run_in_executor(
+            self._without_slot, ask, self._application, environ
+        )
+        if "HTTP_EXPECT" not in environ and not body.is_broken:
+            await body.drain()
+        await send_complete(send, answer)
 
     def _kind(self, path: str) -> RequestKind:
         for kind in self._kinds:
@@ -148,44 +257,40 @@ class Admission:
                 return kind
         return self._kinds[-1]
 
-    def _bulkhead(self, kind: RequestKind, environ: Environ, request: OpenRequest) -> Bulkhead:
+    def _bulkhead(self, kind: RequestKind, environ: Environ, *, in_memory: bool, is_known: bool) -> Bulkhead:
         is_form_with_file = environ.get("CONTENT_TYPE", "").startswith("multipart/")
-        if not is_form_with_file or request.body_memory or kind is not self._kinds[-1]:
+        if not is_form_with_file or in_memory or kind is not self._kinds[-1]:
             return kind.bulkhead
-        return self._uploads.known if request.is_known else self._uploads.unknown
-
-    def _busy(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        environ[BUSY] = RETRY_SECONDS
-        return self._application(environ, start_response)
+        return self._uploads.known if is_known else self._uploads.unknown
 
 
-def _closing(start_response: StartResponse) -> StartResponse:
-    """Return a `start_response` that closes the connection, so that the client reconnects for its next request."""
+def _closing(send: Send) -> Send:
+    """Return a `send` that closes the connection, so that the client reconnects for its next request."""
 
-    def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
-        return start_response(status, [*headers, ("Connection", "close")], *exc_info)
+    async def send_and_close(message: dict[str, object]) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], (b"connection", b"close")]  # type: ignore[misc]
+        await send(message)
 
-    return start
+    return send_and_close
 
 
-class _StreamingAnswer:
-    """A streamed response, which holds its slot until it has been sent or the client has disconnected."""
+class _RefusalLog:
+    """A warning a second at most with the number of refused requests: under load there are a hundred a second."""
 
-    def __init__(self, answer: Iterable[bytes], bulkhead: Bulkhead, client: str) -> None:
-        self._answer, self._bulkhead, self._client = answer, bulkhead, client
-        self._is_open = True
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._written_at = float("-inf")
 
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._answer)
-
-    def close(self) -> None:
-        try:
-            if hasattr(self._answer, "close"):
-                self._answer.close()
-        finally:
-            if self._is_open:
-                self._is_open = False
-                self._bulkhead.release(self._client)
+    def note(self, place: str) -> None:
+        self._counts[place] += 1
+        now = time.monotonic()
+        if now - self._written_at < 1:
+            return
+        counts = ", ".join(f"{count} at {place}" for place, count in self._counts.most_common())
+        log.warning("Refused requests, too many wait: %s.", counts)
+        self._written_at = now
+        self._counts.clear()
 
 
 class _Tenants:
@@ -216,16 +321,3 @@ def _length(environ: Environ) -> int | None:
     if text:
         return int(text[:20]) if text.isdecimal() else 0
     return None if environ.get("HTTP_TRANSFER_ENCODING") else 0
-
-
-def _take_body(environ: Environ, request: OpenRequest) -> None:
-    """Read the body. Leave it to the application if it is too long, has no announced length, or if the client waits
-    for a confirmation (Expect). Raises BodyBrokeOff."""
-    stream: IO[bytes] = environ["wsgi.input"]
-    is_held_back = "HTTP_EXPECT" in environ and not request.is_known
-    if request.length == 0:
-        request.is_arriving = False
-    elif request.body_memory and not is_held_back:
-        environ["wsgi.input"] = io.BytesIO(read_whole(stream, request, request.body_memory))
-    else:
-        environ["wsgi.input"] = CountedInput(stream, request)

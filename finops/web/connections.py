@@ -1,10 +1,9 @@
-"""Closes connections that hold resources without progress: bodies that arrive too slowly, responses that the client
-does not read, and connections of one address above its share.
+"""Closes connections that hold resources without progress: responses that the client does not read, and connections
+of one address above its share. `bodies` has the time for a body.
 
-granian reads and writes outside Python and limits only the time for headers and of idle connections. Linux records
+granian writes outside Python and limits only the time for headers and of idle connections. Linux records
 for every connection of this process how much was sent each way and when (TCP_INFO, tcp(7)). A thread checks them
-every second and shuts down those over a limit: the server sees the client disconnect, and a thread that waited for
-the body continues. A check costs some 10 µs for each connection. On systems other than Linux connections are not
+every second and shuts down those over a limit: the server sees the client disconnect. A check costs some 10 µs for each connection. On systems other than Linux connections are not
 checked.
 """
 
@@ -23,12 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from finops.web.requests import OpenRequest, OpenRequests
 from finops.web.shares import ConnectionShares
 
 LOOK_SECONDS: Final = 1.0
-MATCH_SECONDS: Final = 5.0
-"""A check may be this much later than the request that it matches; longer only on an overloaded machine."""
 _DESCRIPTORS: Final = Path("/proc/self/fd")
 _ESTABLISHED: Final = 1
 
@@ -36,35 +32,21 @@ log = logging.getLogger(__name__)
 
 
 class TcpInfo(NamedTuple):
-    """Fields of struct tcp_info (linux/tcp.h): unacknowledged bytes, milliseconds since the last transfer each way,
-    bytes transferred."""
+    """Fields of struct tcp_info (linux/tcp.h): unacknowledged, acknowledged and unsent bytes."""
 
     state: int
     unacked: int
-    last_sent: int
-    last_received: int
     acked: int
-    received: int
     unsent: int
 
-    @property
-    def is_due(self) -> bool:
-        """Whether the client has sent data after our last response. Linux counts the milliseconds in steps of up to
-        10; before the first response they count from the start of the connection, and the acknowledged SYN counts as
-        one byte."""
-        if self.acked <= 1:
-            return self.received > 0
-        return self.last_received < self.last_sent
 
-
-_LAYOUT: Final = struct.Struct("=B 23x I 16x I 4x I 64x Q Q 8x I")
+_LAYOUT: Final = struct.Struct("=B 23x I 92x Q 16x I")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a connection. A body has `grace` seconds, and one more for each `rate` bytes; a pending response must
-    progress by `rate` bytes a second over each `grace`; one address has at most `most_of_address` open connections.
-    """
+    """Limits of a connection. A pending response must progress by `rate` bytes a second over each `grace`; one address has
+    at most `most_of_address` open connections."""
 
     grace: float = 10.0
     rate: float = 4096.0
@@ -77,39 +59,18 @@ class Connection:
 
     peer: str
     seen: float
-    acked: int = 0
-    received: int = 0
-    # Since when data has arrived after our last response, and how much had arrived before.
-    due_since: float | None = None
-    due_from: int = 0
     # Since when bytes of a response are unacknowledged, and how many had been acknowledged before.
     stuck_since: float | None = None
     stuck_from: int = 0
 
     def update(self, info: TcpInfo, now: float, limits: Limits) -> None:
-        if not info.is_due:
-            self.due_since = None
-        elif self.due_since is None or info.acked > self.acked:
-            self.due_since, self.due_from = now, self.received
         if not info.unacked and not info.unsent:
             self.stuck_since = None
         elif self.stuck_since is None or info.acked - self.stuck_from >= limits.rate * limits.grace:
             self.stuck_since, self.stuck_from = now, info.acked
-        self.acked, self.received = info.acked, info.received
 
     def takes_nothing(self, now: float, limits: Limits) -> bool:
         return self.stuck_since is not None and now - self.stuck_since > limits.grace
-
-    def brings_nothing(self, now: float, limits: Limits, requests: list[OpenRequest]) -> bool:
-        """Return whether the body on this connection is too slow. TCP does not distinguish a slow body from a request
-        that is being processed, so the requests of this address that began at the same time decide: there is at least
-        one, and all of them are slow."""
-        if self.due_since is None:
-            return False
-        if now - self.due_since <= limits.grace + (self.received - self.due_from) / limits.rate:
-            return False
-        same = [each for each in requests if -1.0 < self.due_since - each.started_at < MATCH_SECONDS]
-        return bool(same) and all(each.is_slow(now, limits.grace, limits.rate) for each in same)
 
 
 class ConnectionWatch(threading.Thread):
@@ -118,7 +79,6 @@ class ConnectionWatch(threading.Thread):
 
     def __init__(
         self,
-        requests: OpenRequests,
         limits: Limits,
         *,
         behind_proxy: bool,
@@ -126,7 +86,7 @@ class ConnectionWatch(threading.Thread):
     ) -> None:
         super().__init__(name="connection watch", daemon=True)
         self._shares = shares
-        self._requests, self._limits, self._behind_proxy = requests, limits, behind_proxy
+        self._limits, self._behind_proxy = limits, behind_proxy
         self._connections: dict[tuple[str, int], Connection] = {}
 
     def run(self) -> None:
@@ -155,13 +115,7 @@ class ConnectionWatch(threading.Thread):
             log.warning("Closed %d connections: too slow, or too many from one address.", len(to_close))
 
     def _over_deadline(self, now: float) -> set[tuple[str, int]]:
-        of_peers = self._requests.of_peers()
-        return {
-            key
-            for key, each in self._connections.items()
-            if each.takes_nothing(now, self._limits)
-            or each.brings_nothing(now, self._limits, of_peers.get(each.peer, []))
-        }
+        return {key for key, each in self._connections.items() if each.takes_nothing(now, self._limits)}
 
     def _over_share(self) -> set[tuple[str, int]]:
         if self._behind_proxy or len(self._connections) <= self._limits.most_of_address:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from granian._granian import SocketHolder
-from granian.constants import HTTPModes, Interfaces
+from granian.constants import HTTPModes, Interfaces, Loops
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
@@ -24,9 +24,6 @@ from finops.lib.telemetry.logs import environment_configuration
 from finops.supervisor import HEALTH, Backoff, Program
 from finops.web import shares
 
-# Threads start with requests and end when idle. The limit is far above the number that work at once, since most wait for
-# bodies (finops.web.requests.RequestLimits), so that health checks always get one.
-THREADS: Final = 512
 CONNECTIONS: Final = 4096
 """The most open connections of a process (granian's backpressure); further connections wait to be accepted."""
 ACTIVATED: Final = 3
@@ -34,7 +31,7 @@ ACTIVATED: Final = 3
 BACKLOG: Final = 4096
 """Connections that wait to be accepted while all processes are busy or starting; the kernel may allow fewer."""
 BESIDE_OTHERS: Final = "WEB_BESIDE_OTHERS"
-"""Environment variable of a web process that runs together with others (finops.wsgi)."""
+"""Environment variable of a web process that runs together with others (finops.asgi)."""
 GRANIAN_LOGGER: Final = "_granian"
 ANSWER_SECONDS: Final = 10.0
 HEADER_MILLISECONDS: Final = 30_000
@@ -140,14 +137,14 @@ def serve(listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     _OneProcess(
         listener,
-        "finops.wsgi:application",
+        "finops.asgi:application",
         address=host,
         port=port,
-        interface=Interfaces.WSGI,
-        # HTTP/1.1 only: a proxy in front uses nothing else, and one HTTP/2 connection could hold 200 threads.
+        interface=Interfaces.ASGINL,
+        # HTTP/1.1 only: a proxy in front uses nothing else, and one HTTP/2 connection could bring 200 requests at once.
         http=HTTPModes.http1,
         websockets=False,
-        blocking_threads=THREADS,
+        loop=Loops.uvloop,
         backpressure=_connections(),
         http1_settings=HTTP1Settings(header_read_timeout=HEADER_MILLISECONDS),
         log_level=LogLevels.error,

@@ -6,11 +6,12 @@ from typing import Final
 
 from django.conf import settings
 
-from finops.lib.bulkheads import Bulkhead
 from finops.lib.turns import Turns
-from finops.web.admission import SMALL_BODY, Admission, Application, RequestKind, Uploads
+from finops.web.admission import SMALL_BODY, Admission, RequestKind, Uploads
+from finops.web.bodies import ArrivingBodies, BodyLimits, Pace
+from finops.web.bulkheads import Bulkhead
 from finops.web.connections import ConnectionWatch, Limits
-from finops.web.requests import OpenRequests, RequestLimits
+from finops.web.gateway import Application
 from finops.web.shares import own
 
 HEALTH = ("/healthz",)
@@ -35,21 +36,13 @@ def request_kinds() -> list[RequestKind]:
             ("/api/costs/", "/scim/"), Bulkhead("cost-push", size=slots["cost-push"], seconds=60), SMALL_BODY
         ),
         RequestKind(
-            ("/api/mcp", "/api/v1/"),
-            Bulkhead("mcp", size=slots["mcp"], reserved=slots["mcp"] // 4),
-            settings.MCP_MAX_BODY_BYTES,
+            ("/api/mcp", "/api/v1/"), Bulkhead("mcp", size=slots["mcp"]), settings.MCP_MAX_BODY_BYTES
         ),
         RequestKind(("/static/",), Bulkhead("static", size=8), 0),
         RequestKind(("/auth/", "/oauth/", "/.well-known/"), Bulkhead("sign-in", size=slots["sign-in"]), form),
         RequestKind(("/readyz", "/metrics"), Bulkhead("readiness", size=1, waiting=4, seconds=5), 0),
-        RequestKind(("/",), _pages(slots["pages"]), form),
+        RequestKind(("/",), Bulkhead("pages", size=slots["pages"]), form),
     ]
-
-
-def _pages(slots: int) -> Bulkhead:
-    """Pages wait rather than fail, since a person would have to reload them: as many as one client may have open
-    requests (RequestLimits)."""
-    return Bulkhead("pages", size=slots, reserved=slots // 4, waiting=4 * RequestLimits.of_client)
 
 
 def uploads() -> Uploads:
@@ -61,9 +54,17 @@ def uploads() -> Uploads:
 
 
 def admission(application: Application) -> Admission:
-    requests, shares = OpenRequests(RequestLimits()), own()
+    shares = own()
     limits = Limits(
         grace=settings.WEB_BODY_GRACE_SECONDS, most_of_address=settings.WEB_CONNECTIONS_PER_ADDRESS
     )
-    ConnectionWatch(requests, limits, behind_proxy=settings.PROXY_COUNT > 0, shares=shares).start()
-    return Admission(application, requests, request_kinds(), uploads(), HEALTH, shares)
+    ConnectionWatch(limits, behind_proxy=settings.PROXY_COUNT > 0, shares=shares).start()
+    return Admission(
+        application,
+        ArrivingBodies(BodyLimits()),
+        request_kinds(),
+        uploads(),
+        HEALTH,
+        Pace(grace=settings.WEB_BODY_GRACE_SECONDS),
+        shares,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from typing import Any
+from zlib import crc32
 
 from django.apps import apps
 from django.db import connection, models
@@ -69,7 +70,7 @@ _OF_THE_VISIT = {"accounts_session", "django_migrations"}
 def fingerprint(*, without: frozenset[str] = frozenset()) -> dict[str, str]:
     """A hash of the rows of every table, to tell whether anything was written. A thousand tests ask twice: one statement
     for all tables, which PostgreSQL plans once a connection."""
-    name = "_".join(["fingerprint", *sorted(without)])
+    name = f"fingerprint_{crc32(' '.join(sorted(without)).encode()):x}"  # names have 63 characters at most
     with connection.cursor() as cursor:
         # psycopg deallocates every prepared statement after a ROLLBACK, also those that it did not prepare.
         cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE name = %s", [name])

@@ -37,7 +37,7 @@ with ThreadPoolExecutor(1, "load") as _loader:
 
 
 def _buffer_response(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-    """Return Django's response with a complete body as a list: granian then sends it at once, without requesting the next
+    """Return Django's response with a complete body as a list: it is then sent at once, without asking for the next
     part in a thread, and the response's database connection is back in the pool before the client has read it. Static files
     too, so that a slow client does not hold a place."""
     answer = _django(environ, start_response)
