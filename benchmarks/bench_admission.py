@@ -1,17 +1,16 @@
 """The cost of admission (finops/web) per request, and the effect of 200 slow clients on other clients.
 
-Three servers on the same data take short turns in one run: the product's, and Django without admission with eight
-threads and with the product's number of threads. This separates the cost of threads from the cost of admission; other
-load on the machine affects all three.
+Two servers on the same data take short turns in one run: the product's, and Django without admission behind eight threads of granian's WSGI
+interface; other load on the machine affects both.
 """
 
 from __future__ import annotations
 
-import io
+import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
@@ -27,8 +26,8 @@ from benchmarks.http_load import load
 from benchmarks.push_events import BATCH, bodies
 from benchmarks.table import Row, timings
 from finops.web.admission import Admission
-from finops.web.requests import OpenRequests, RequestLimits
-from finops.web.server import THREADS
+from finops.web.bodies import ArrivingBodies, BodyLimits, Pace, Receive
+from finops.web.gateway import Environ, Scope, StartResponse, ask, wsgi_environ
 from finops.web.setup import HEALTH, request_kinds, uploads
 from ingestion import services
 from tests.finops.web.slow_clients import idle_clients
@@ -64,8 +63,8 @@ def measure() -> list[Row]:
         "USAGE_RATE_LIMIT_PER_MINUTE": "10000000",
         "MCP_RATE_LIMIT_PER_MINUTE": "10000000",
     }
-    with serve(**same) as console, _bare(console, 8) as bare, _bare(console, THREADS) as many:
-        servers = {"console": console, "bare": bare, "bare, all threads": many}
+    with serve(**same) as console, _bare(console, 8) as bare:
+        servers = {"console": console, "bare": bare}
         return [*_in_process(), *_over_http(servers, cases), *_beside_slow_clients(console, cases)]
 
 
@@ -83,24 +82,46 @@ def _keys() -> tuple[str, str]:
 def _in_process() -> Iterator[Row]:
     """Return the microseconds that admission adds to an application that does nothing."""
 
-    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def application(environ: Environ, start_response: StartResponse) -> list[bytes]:
+        start_response("200 OK", [])
         return [b""]
 
-    admission = Admission(application, OpenRequests(RequestLimits()), request_kinds(), uploads(), HEALTH)
+    admission = Admission(
+        application, ArrivingBodies(BodyLimits()), request_kinds(), uploads(), HEALTH, Pace()
+    )
     times = 2_000
     for size in (0, 300, 100_000):
         body = bytes(size)
+        headers = [(b"content-length", str(size).encode()), (b"authorization", b"Bearer x")]
+        scope = {
+            "http_version": "1.1",
+            "method": "POST",
+            "raw_path": b"/api/mcp",
+            "query_string": b"",
+            "scheme": "http",
+            "server": ("192.0.2.9", "80"),
+            "client": ("192.0.2.1", "1"),
+            "headers": headers,
+        }
 
-        def ask(through: Any, body: bytes = body) -> None:
+        async def receive(body: bytes = body) -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: dict[str, Any]) -> None:
+            pass
+
+        def without(scope: Scope = scope) -> None:
             for _ in range(times):
-                environ = {
-                    "PATH_INFO": "/api/mcp",
-                    "REMOTE_ADDR": "192.0.2.1",
-                    "wsgi.input": io.BytesIO(body),
-                }
-                through(environ | {"CONTENT_LENGTH": str(len(body)), "HTTP_AUTHORIZATION": "Bearer x"}, None)
+                ask(application, wsgi_environ(scope))
 
-        by_action = timings(5, without=lambda: ask(application), admission=lambda: ask(admission))
+        async def ask_admission(scope: Scope = scope, receive: Receive = receive) -> None:
+            for _ in range(times):
+                await admission(scope, receive, send)
+
+        def through() -> None:
+            asyncio.run(ask_admission())
+
+        by_action = timings(5, without=without, admission=through)
         yield {
             "body, bytes": size,
             "µs of CPU that admission adds": round(
@@ -127,11 +148,8 @@ def _over_http(servers: dict[str, LiveServer], cases: list[Case]) -> Iterator[Ro
                 "connections": connections,
                 "requests/s": round(median(rates["console"])),
                 "ratio to bare": _ratio(rates["console"], rates["bare"]),
-                "bare with all threads": _ratio(rates["bare, all threads"], rates["bare"]),
-                "ratio to bare with all threads": _ratio(rates["console"], rates["bare, all threads"]),
                 "CPU ms": round(median(cpu["console"]), 2),
                 "bare CPU ms": round(median(cpu["bare"]), 2),
-                "all threads CPU ms": round(median(cpu["bare, all threads"]), 2),
             }
 
 

@@ -106,7 +106,7 @@ def test_refusing_names_every_reason_at_once_and_shows_no_secret(settings: Setti
 def test_the_web_server_does_not_start_in_an_unsafe_production() -> None:
     environment = {**os.environ, "FINOPS_ENV": "production", "PUBLIC_URL": "https://finops.example.com"}
     result = subprocess.run(
-        [sys.executable, "-c", "import finops.wsgi"],
+        [sys.executable, "-c", "import finops.asgi"],
         env=environment,
         capture_output=True,
         text=True,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO
@@ -200,36 +198,6 @@ def request_of(announced: bytes, stream: Any) -> HttpRequest:
     request._stream = stream
     typed_request: HttpRequest = request
     return typed_request
-
-
-class StalledBody:
-    """A body whose sender says nothing more until the test ends."""
-
-    def __init__(self) -> None:
-        self.goes_on = threading.Event()
-
-    def read(self, size: int = -1) -> bytes:
-        self.goes_on.wait(30)
-        return b""
-
-
-@requirement("http:id-of-a-refusal")
-def test_anonymous_clients_that_stop_sending_delay_no_other_request(db: None) -> None:
-    streams = [StalledBody() for _ in range(12)]
-    start = time.monotonic()
-    try:
-        for stream in streams:
-            check_refusal(endpoint(request_of(PING, stream)), id_=None)
-        seconds = time.monotonic() - start
-    finally:
-        for stream in streams:
-            stream.goes_on.set()
-
-    assert seconds < 5, "four wait for a quarter of a second, the others not at all"
-    for thread in threading.enumerate():
-        if thread.name == "rest of a body":
-            thread.join(5)
-    check_refusal(McpClient(None).http(PING), id_=1)
 
 
 @requirement("http:header-only")

@@ -339,7 +339,7 @@ def test_outcomes_of_pushed_events_are_exposed_before_the_first(metrics_folder: 
 
 def test_nothing_is_imported_where_metrics_are_off() -> None:
     """redis-py itself imports the metrics of OpenTelemetry where they are installed."""
-    code = "import django, sys; django.setup(); import finops.wsgi; print([n for n in sys.modules if n.startswith(('prometheus', 'pythonjsonlogger', 'sentry', 'opentelemetry.exporter', 'opentelemetry.sdk.trace'))])"
+    code = "import django, sys; django.setup(); import finops.asgi; print([n for n in sys.modules if n.startswith(('prometheus', 'pythonjsonlogger', 'sentry', 'opentelemetry.exporter', 'opentelemetry.sdk.trace'))])"
     printed = subprocess.run(
         [sys.executable, "-c", code],
         cwd=project.BASE_DIR,
