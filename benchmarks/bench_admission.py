@@ -26,7 +26,7 @@ from benchmarks.http_load import load
 from benchmarks.push_events import BATCH, bodies
 from benchmarks.table import Row, timings
 from finops.web.admission import Admission
-from finops.web.bodies import ArrivingBodies, BodyLimits, Pace, Receive
+from finops.web.bodies import ArrivingBodies, BodyLimits, Pace
 from finops.web.gateway import Environ, Scope, StartResponse, ask, wsgi_environ
 from finops.web.setup import HEALTH, request_kinds, uploads
 from ingestion import services
@@ -38,6 +38,17 @@ SECONDS = 1.5
 TURNS = 13
 TURN_SECONDS = 0.7
 SLOW = 200
+TIMES = 2_000
+HEADERS = [(b"authorization", b"Bearer x")]
+SCOPE = {
+    "http_version": "1.1",
+    "method": "POST",
+    "raw_path": b"/api/mcp",
+    "query_string": b"",
+    "scheme": "http",
+    "server": ("192.0.2.9", "80"),
+    "client": ("192.0.2.1", "1"),
+}
 
 
 @dataclass(frozen=True)
@@ -89,45 +100,34 @@ def _in_process() -> Iterator[Row]:
     admission = Admission(
         application, ArrivingBodies(BodyLimits()), request_kinds(), uploads(), HEALTH, Pace()
     )
-    times = 2_000
     for size in (0, 300, 100_000):
-        body = bytes(size)
-        headers = [(b"content-length", str(size).encode()), (b"authorization", b"Bearer x")]
-        scope = {
-            "http_version": "1.1",
-            "method": "POST",
-            "raw_path": b"/api/mcp",
-            "query_string": b"",
-            "scheme": "http",
-            "server": ("192.0.2.9", "80"),
-            "client": ("192.0.2.1", "1"),
-            "headers": headers,
-        }
-
-        async def receive(body: bytes = body) -> dict[str, Any]:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        async def send(message: dict[str, Any]) -> None:
-            pass
+        scope = {**SCOPE, "headers": [*HEADERS, (b"content-length", str(size).encode())]}
 
         def without(scope: Scope = scope) -> None:
-            for _ in range(times):
+            for _ in range(TIMES):
                 ask(application, wsgi_environ(scope))
 
-        async def ask_admission(scope: Scope = scope, receive: Receive = receive) -> None:
-            for _ in range(times):
-                await admission(scope, receive, send)
-
-        def through() -> None:
-            asyncio.run(ask_admission())
+        def through(scope: Scope = scope, body: bytes = bytes(size)) -> None:
+            asyncio.run(_ask(admission, scope, body))
 
         by_action = timings(5, without=without, admission=through)
         yield {
             "body, bytes": size,
             "µs of CPU that admission adds": round(
-                (by_action["admission"].cpu - by_action["without"].cpu) * 1_000 / times, 1
+                (by_action["admission"].cpu - by_action["without"].cpu) * 1_000 / TIMES, 1
             ),
         }
+
+
+async def _ask(admission: Admission, scope: Scope, body: bytes) -> None:
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        pass
+
+    for _ in range(TIMES):
+        await admission(scope, receive, send)
 
 
 def _over_http(servers: dict[str, LiveServer], cases: list[Case]) -> Iterator[Row]:
