@@ -51,7 +51,7 @@ from finops.web.gateway import (
 )
 from finops.web.shares import ConnectionShares
 
-REFUSAL: Final = "finops.refusal"
+REFUSAL: Final = context.REFUSAL
 TENANT: Final = context.TENANT
 """Key in the environment, set once the request's account is known. Later requests with the same credential share its queue.
 """

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
+REFUSAL: Final = "finops.refusal"
+"""Key in the environment of a request that finops.web.admission refuses."""
 TENANT: Final = "finops.tenant"
 """Key in a request's environment, set once the account is known: `account 7`."""
 

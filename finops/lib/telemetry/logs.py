@@ -7,7 +7,7 @@ import os
 from typing import Any, Final
 
 from finops.lib.redaction import without_secrets
-from finops.lib.telemetry import metrics
+from finops.lib.telemetry import context, metrics
 
 PACKAGES: Final = ("finops", "accounts", "ingestion", "mcpserver")
 """Packages whose loggers have LOG_LEVEL."""
@@ -21,6 +21,15 @@ class RecordCounter(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         metrics.LOG_RECORDS.inc(record.levelname.lower())
+
+
+class RefusalFilter(logging.Filter):
+    """Filter for Django's record of each response with an error: finops.web.admission counts refused requests, of which there
+    may be a hundred a second, in a warning a second."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        request = getattr(record, "request", None)
+        return request is None or context.REFUSAL not in request.META
 
 
 class PlainFormatter(logging.Formatter):
@@ -68,6 +77,10 @@ def configuration(*, form: str, level: str) -> dict[str, Any]:
             "console": {"class": "logging.StreamHandler", "formatter": "line"},
             "counter": {"class": f"{RecordCounter.__module__}.{RecordCounter.__name__}", "level": "WARNING"},
         },
+        "filters": {"refusals": {"()": f"{__name__}.{RefusalFilter.__name__}"}},
         "root": {"handlers": ["console", "counter"], "level": max(number, logging.WARNING)},
-        "loggers": {name: {"level": number} for name in PACKAGES},
+        "loggers": {
+            **{name: {"level": number} for name in PACKAGES},
+            "django.request": {"filters": ["refusals"]},
+        },
     }
