@@ -200,6 +200,7 @@ class KeyEndpoint(views.APIView):
         )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Check the request. Raises PushError for one that finops.web.admission refuses."""
         refusal: Refusal | None = request.META.get(REFUSAL)
         if refusal is not None:
             raise PushError(refusal.status, refusal.code, refusal.message, refusal.headers)

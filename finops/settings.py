@@ -123,7 +123,7 @@ MIDDLEWARE = [
     "finops.connections.middleware.cost_push_middleware",  # and this one /api/costs
     "finops.change_events.middleware.event_push_middleware",  # and this one /api/events
     "accounts.sso.scim.middleware.scim_middleware",  # and this one /scim/v2
-    "finops.web.refused.answer_refused",  # what finops.web.admission refuses; the endpoints above have their own response
+    "finops.web.refusals.answer_refusal",  # what finops.web.admission refuses; the endpoints above have their own response
     "django.middleware.security.SecurityMiddleware",
     "finops.web.static_files.StaticFilesMiddleware",
     "finops.lib.call_stack.in_one_chunk",  # around pages, whose templates call deeply
@@ -139,7 +139,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "finops.web.refused.read_whole_form",  # last: after the person is known, before the checks of views
+    "finops.web.refusals.read_whole_form",  # last: after the person is known, before the checks of views
 ]
 
 ROOT_URLCONF = "finops.urls"

@@ -57,7 +57,7 @@ def _answer_or_error(request: HttpRequest, server: Callable[[], Server]) -> Http
     except HttpError as http_error:
         body = http_error.body
         if body is None:
-            body = request_body.read_arrived(request, ID_BYTES)
+            body = request_body.read_in_memory(request, ID_BYTES)
         return _error(http_error.status, http_error.message, http_error.headers, jsonrpc.read_id(body))
     except Exception as error:
         incident = new_incident()
@@ -70,7 +70,7 @@ def _answer_or_error(request: HttpRequest, server: Callable[[], Server]) -> Http
 
 def _unavailable(request: HttpRequest, incident: str) -> HttpResponse:
     message = f"The database is not available; try again in {RETRY_SECONDS} seconds (incident {incident})"
-    body = request_body.read_arrived(request, ID_BYTES)
+    body = request_body.read_in_memory(request, ID_BYTES)
     headers = {"Retry-After": str(RETRY_SECONDS)}
     return _error(HTTPStatus.SERVICE_UNAVAILABLE, message, headers, jsonrpc.read_id(body))
 

@@ -14,8 +14,9 @@ class BodyTooLarge(Exception):
     """The body has, or announces, more bytes than the limit."""
 
 
-class IncompleteBody(Exception):
-    """The body ended before its announced length or its last chunk."""
+class IncompleteBody(OSError):
+    """The body ended before its announced length or its last chunk, or came too slowly. Django turns an OSError of a
+    body into UnreadablePostError."""
 
 
 def read(request: HttpRequest, limit: int) -> bytes:
@@ -42,7 +43,7 @@ def parts(request: HttpRequest, limit: int) -> Iterator[bytes]:
         raise IncompleteBody
 
 
-def read_arrived(request: HttpRequest, limit: int) -> bytes:
+def read_in_memory(request: HttpRequest, limit: int) -> bytes:
     """Return the body of a request that is refused, if it is within the limit and has arrived before its endpoint was asked
     (finops.web.admission); otherwise nothing."""
     if not 0 < _content_length(request) <= limit or request.META.get("HTTP_EXPECT"):

@@ -24,6 +24,7 @@ from http import HTTPStatus
 from typing import Final
 
 from finops.lib.client_address import client_network
+from finops.lib.request_body import IncompleteBody
 from finops.lib.telemetry import context
 from finops.lib.turns import Turns
 from finops.web.bodies import (
@@ -31,7 +32,6 @@ from finops.web.bodies import (
     ArrivingBodies,
     Body,
     BodyStream,
-    IncompleteBody,
     Pace,
     Receive,
     TooMany,
@@ -212,8 +212,8 @@ class Admission:
             environ["CONTENT_LENGTH"] = str(len(begun))
             environ.pop("HTTP_TRANSFER_ENCODING", None)
         else:
-            rest = BodyStream(body, begun, asyncio.get_running_loop())
-            environ |= {"wsgi.input": io.BufferedReader(rest, SMALL_BODY), ARRIVING: True}
+            stream = BodyStream(body, begun, asyncio.get_running_loop())
+            environ |= {"wsgi.input": io.BufferedReader(stream, SMALL_BODY), ARRIVING: True}
         return body.is_complete
 
     def _answer(self, environ: Environ, body: Body, turns: Turns | None, send: Send) -> Answer | None:

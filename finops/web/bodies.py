@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from finops.lib.request_body import IncompleteBody
+
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
@@ -19,11 +21,6 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 DRAIN_BYTES: Final = 64 * 1024**2
 DRAIN_SECONDS: Final = 10.0
-
-
-class IncompleteBody(OSError):
-    """The body ended before its announced length or its last chunk, or came too slowly. Django turns an OSError of a
-    body into UnreadablePostError."""
 
 
 @dataclass(frozen=True)

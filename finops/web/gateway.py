@@ -109,7 +109,7 @@ async def stream(threads: Executor, receive: Receive, send: Send, answer: Answer
                     return
                 if part:
                     message = {"type": "http.response.body", "body": part, "more_body": True}
-                    asyncio.run_coroutine_threadsafe(_sent(send, message), loop).result()
+                    asyncio.run_coroutine_threadsafe(_send_part(send, message), loop).result()
         finally:
             if hasattr(answer.parts, "close"):
                 answer.parts.close()
@@ -122,7 +122,7 @@ async def stream(threads: Executor, receive: Receive, send: Send, answer: Answer
         gone.cancel()
 
 
-async def _sent(send: Send, message: dict[str, Any]) -> None:
+async def _send_part(send: Send, message: dict[str, Any]) -> None:
     await send(message)
 
 

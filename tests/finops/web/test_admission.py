@@ -287,13 +287,13 @@ async def test_a_large_form_with_a_file_has_separate_slots() -> None:
 
 async def test_header_names_with_underscores_never_reach_the_application() -> None:
     console = AdmissionConsole()
-    seen: list[Environ] = []
+    environs: list[Environ] = []
 
     def application(environ: Environ, start_response: StartResponse) -> list[bytes]:
-        seen.append(environ)
+        environs.append(environ)
         start_response("200 OK", [])
         return [b""]
 
     console.admission._application = application
     await console.ask("/page", headers={"x-forwarded-for": "192.0.2.7", "x_forwarded_for": "192.0.2.8"})
-    assert seen[0]["HTTP_X_FORWARDED_FOR"] == "192.0.2.7"
+    assert environs[0]["HTTP_X_FORWARDED_FOR"] == "192.0.2.7"

@@ -142,14 +142,14 @@ def server(django_db_setup: None) -> Iterator[LiveServer]:
 
 @pytest.fixture(scope="module")
 def account(server: LiveServer) -> dict[str, Any]:
-    made: dict[str, Any] = server.run(f"{__name__}:make_account")
+    tokens: dict[str, Any] = server.run(f"{__name__}:make_account")
     push = httpx.post(
         server.url + COSTS,
         json={"month": MAY},
-        headers={"Authorization": f"Bearer {made['cost']}"},
+        headers={"Authorization": f"Bearer {tokens['cost']}"},
         timeout=60,
     )
-    return {**made, "push": push.json()["id"]}
+    return {**tokens, "push": push.json()["id"]}
 
 
 def make_account() -> dict[str, Any]:
@@ -242,16 +242,16 @@ def test_a_body_that_breaks_off_is_refused_and_stores_nothing(
 ) -> None:
     request = REQUESTS[name]
     before = server.run(f"{__name__}:stored")
-    statuses = {what: send(server, request, account, *sent) for what, *sent in cuts(request.body)}  # type: ignore[arg-type]
+    statuses = {cut: send(server, request, account, *sent) for cut, *sent in cuts(request.body)}  # type: ignore[arg-type]
     if request.takes_gzip:
         packed, encoding = gzip.compress(request.body), {"Content-Encoding": "gzip"}
-        for what, sent, headers in cuts(packed):
-            statuses[f"gzip, {what}"] = send(server, request, account, sent, {**headers, **encoding})
+        for cut, payload, headers in cuts(packed):
+            statuses[f"gzip, {cut}"] = send(server, request, account, payload, {**headers, **encoding})
         half = packed[: len(packed) // 2]
         lengths = {"Content-Length": str(len(half)), **encoding}
         statuses["half of a gzip stream"] = send(server, request, account, half, lengths, hang_up=False)
 
-    assert {what: status for what, status in statuses.items() if status != 400} == {}
+    assert {cut: status for cut, status in statuses.items() if status != 400} == {}
     assert server.run(f"{__name__}:stored") == before
 
 
@@ -286,17 +286,17 @@ def test_no_form_of_a_page_that_breaks_off_changes_anything(
         "Content-Type": "multipart/form-data; boundary=b",
     }
     part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n' + b"a,b\n" * 20_000
-    wrong = {}
+    statuses = {}
     for path in paths:
-        for what, sent, lengths in (
+        for size, payload, lengths in (
             ("small", b"name=a", {"Content-Length": "7"}),
             ("large", part, {"Content-Length": str(LARGEST_FORM)}),
             ("chunked", chunked(part), {"Transfer-Encoding": "chunked"}),
         ):
-            status = send(server, Request(path, b"", headers=headers), account, sent, lengths)
+            status = send(server, Request(path, b"", headers=headers), account, payload, lengths)
             if status not in (400, 405, 411, 429):
-                wrong[path, what] = status
-    assert wrong == {}
+                statuses[path, size] = status
+    assert statuses == {}
     assert server.run(f"{__name__}:stored") == before
 
 

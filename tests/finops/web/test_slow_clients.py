@@ -11,7 +11,15 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.finops.web.slow_clients import KINDS, Kind, half_headers, is_ended, slow_clients, takes_no_answer
+from tests.finops.web.slow_clients import (
+    KINDS,
+    Kind,
+    half_headers,
+    is_ended,
+    one_byte_of_a_body,
+    slow_clients,
+    takes_no_answer,
+)
 from tests.servers import LiveServer, serve
 from tests.waiting import wait_until
 
@@ -43,6 +51,17 @@ def test_two_hundred_slow_connections_of_five_kinds_do_not_fail_other_requests(s
             assert other.post("/api/mcp", json={}).status_code == 401
             if any(is_ended(each) for each in connections):
                 break
+
+
+def test_unfinished_bodies_of_an_address_do_not_keep_its_neighbours_from_signing_in(
+    server: LiveServer,
+) -> None:
+    person = {"login": "nobody@example.com", "password": "wrong"}
+    kinds = [one_byte_of_a_body]
+    with slow_clients(server.url, 200, kinds=kinds), client(server, "127.0.0.1") as neighbour:
+        for _ in range(3):
+            assert neighbour.get("/auth/login/").status_code == 200
+            assert neighbour.post("/oauth/token", data=person).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ _LENGTH_REQUIRED: Final = Refusal(
 )
 
 
-def answer_refused(get_response: Middleware) -> Middleware:
+def answer_refusal(get_response: Middleware) -> Middleware:
     def middleware(request: HttpRequest) -> HttpResponse:
         refusal: Refusal | None = request.META.get(REFUSAL)
         return get_response(request) if refusal is None else _answer(refusal)
