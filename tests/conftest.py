@@ -94,3 +94,9 @@ def _fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def client_for() -> Callable[[User], Client]:
     return signed_in
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The event loop of tests that are coroutines: asyncio, as the web server's."""
+    return "asyncio"

@@ -8,11 +8,13 @@ does not even do that. A free slot costs 1.3 µs of processor time.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from typing import Final
 
 MINUTE: Final = 60.0
@@ -65,17 +67,57 @@ class Bulkhead:
             if not self._queued and self._may_take(use := self._use_of(client)):
                 self._take(client, use)
                 return
-            turn = self._join(client)
+            ended = threading.Lock()
+            ended.acquire()
+            turn = self._join(client, ended.release)
         deadline = time.monotonic() + (self._seconds if seconds is None else seconds)
-        pause = math.inf if self._open_to_all == self.size else PAUSE_SECONDS
-        while not turn.ended.acquire(timeout=max(0.0, min(pause, deadline - time.monotonic()))):
-            with self._lock:
-                self._hand_on()
-                if turn.is_waiting and time.monotonic() >= deadline:
-                    self._remove(client, turn)
-                    raise Busy(self.name)
+        while not ended.acquire(timeout=self._pause(deadline)):
+            self._compare_again(client, turn, deadline)
         if turn.is_refused:
             raise Busy(self.name)
+
+    async def acquire_in_loop(self, client: Hashable) -> None:
+        """Take a slot as `acquire` does, without holding a thread while it waits."""
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        with self._lock:
+            if not self._queued and self._may_take(use := self._use_of(client)):
+                self._take(client, use)
+                return
+            turn = self._join(client, lambda: loop.call_soon_threadsafe(ended.set))
+        deadline = time.monotonic() + self._seconds
+        try:
+            while not ended.is_set():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._pause(deadline)):
+                        await ended.wait()
+                        break
+                self._compare_again(client, turn, deadline)
+        except asyncio.CancelledError:
+            self._leave(client, turn)
+            raise
+        if turn.is_refused:
+            raise Busy(self.name)
+
+    def _pause(self, deadline: float) -> float:
+        """Return the seconds to wait at most before the next comparison of slot time."""
+        remaining = max(0.0, deadline - time.monotonic())
+        return remaining if self._open_to_all == self.size else min(PAUSE_SECONDS, remaining)
+
+    def _compare_again(self, client: Hashable, turn: _Turn, deadline: float) -> None:
+        with self._lock:
+            self._hand_on()
+            if turn.is_waiting and time.monotonic() >= deadline:
+                self._remove(client, turn)
+                raise Busy(self.name)
+
+    def _leave(self, client: Hashable, turn: _Turn) -> None:
+        """Give up a turn, or the slot that it has got meanwhile."""
+        with self._lock:
+            if turn.is_waiting:
+                self._remove(client, turn)
+                return
+        if not turn.is_refused:
+            self.release(client)
 
     def release(self, client: Hashable) -> None:
         with self._lock:
@@ -128,13 +170,13 @@ class Bulkhead:
         use.held += 1
         self._holders.add(client)
 
-    def _join(self, client: Hashable) -> _Turn:
+    def _join(self, client: Hashable, end: Callable[[], object]) -> _Turn:
         queue = self._queues.get(client)
         if queue is not None and len(queue) >= self._waiting // 4:
             raise Busy(self.name)
         if self._queued >= self._waiting:
             self._refuse_dearest(client)
-        turn = _Turn()
+        turn = _Turn(end)
         self._queues.setdefault(client, deque()).append(turn)
         self._queued += 1
         # A client at its share waits even if slots are free; clients behind it must not wait for that.
@@ -148,7 +190,7 @@ class Bulkhead:
         turn = self._queues[dearest][-1]
         self._remove(dearest, turn)
         turn.is_refused = True
-        turn.ended.release()
+        turn.end()
 
     def _hand_on(self) -> None:
         """Assign free slots to waiting clients, first to those that used least slot time; among equals in turn."""
@@ -163,7 +205,7 @@ class Bulkhead:
             self._take(client, use)
             if client in self._queues:
                 self._queues.move_to_end(client)
-            turn.ended.release()
+            turn.end()
 
     def _remove(self, client: Hashable, turn: _Turn) -> None:
         queue = self._queues[client]
@@ -191,11 +233,10 @@ class _Use:
 
 
 class _Turn:
-    """A waiting request. `ended` is locked while it waits."""
+    """A waiting request. `end` is called once it has a slot or is refused."""
 
-    __slots__ = ("ended", "is_refused", "is_waiting")
+    __slots__ = ("end", "is_refused", "is_waiting")
 
-    def __init__(self) -> None:
-        self.ended = threading.Lock()
-        self.ended.acquire()
+    def __init__(self, end: Callable[[], object]) -> None:
+        self.end = end
         self.is_waiting, self.is_refused = True, False

@@ -2,7 +2,7 @@
 request separately.
 
 The order of a request: its body arrives in the event loop (`bodies`), which holds no thread; it takes a slot of its
-kind (`bulkheads`); Django responds in a thread; the slot is released. Health checks take no slot, and a request
+kind (`finops.lib.bulkheads`); Django responds in a thread; the slot is released. Health checks take no slot, and a request
 without a body is not counted among those that arrive. If too many requests wait, or a body is incomplete, Django gets
 the request with `finops.refusal` in its environment, for which each endpoint has its own form of error.
 docs/benchmarks.md has the measured overhead of a request.
@@ -23,6 +23,7 @@ from hashlib import blake2b
 from http import HTTPStatus
 from typing import Final
 
+from finops.lib.bulkheads import Bulkhead, Busy
 from finops.lib.client_address import client_network
 from finops.lib.request_body import IncompleteBody
 from finops.lib.telemetry import context
@@ -36,7 +37,6 @@ from finops.web.bodies import (
     Receive,
     TooMany,
 )
-from finops.web.bulkheads import Bulkhead, Busy
 from finops.web.gateway import (
     Answer,
     Application,
@@ -166,7 +166,7 @@ class Admission:
             return
         bulkhead = self._bulkhead(kind, environ, in_memory=in_memory, is_known=bool(tenant))
         try:
-            await bulkhead.acquire(client)
+            await bulkhead.acquire_in_loop(client)
         except Busy:
             await self._refuse(BUSY, bulkhead.name, environ, body, send)
             return

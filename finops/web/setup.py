@@ -6,15 +6,16 @@ from typing import Final
 
 from django.conf import settings
 
+from finops.lib.bulkheads import Bulkhead
 from finops.lib.turns import Turns
 from finops.web.admission import SMALL_BODY, Admission, RequestKind, Uploads
 from finops.web.bodies import ArrivingBodies, BodyLimits, Pace
-from finops.web.bulkheads import Bulkhead
 from finops.web.connections import ConnectionWatch, Limits
 from finops.web.gateway import Application
 from finops.web.shares import own
 
 HEALTH = ("/healthz",)
+PAGES_WAITING: Final = 1024
 TURN_SECONDS: Final = 0.02
 """Five times what a push of a thousand events computes."""
 
@@ -36,12 +37,19 @@ def request_kinds() -> list[RequestKind]:
             ("/api/costs/", "/scim/"), Bulkhead("cost-push", size=slots["cost-push"], seconds=60), SMALL_BODY
         ),
         RequestKind(
-            ("/api/mcp", "/api/v1/"), Bulkhead("mcp", size=slots["mcp"]), settings.MCP_MAX_BODY_BYTES
+            ("/api/mcp", "/api/v1/"),
+            Bulkhead("mcp", size=slots["mcp"], reserved=slots["mcp"] // 4),
+            settings.MCP_MAX_BODY_BYTES,
         ),
         RequestKind(("/static/",), Bulkhead("static", size=8), 0),
         RequestKind(("/auth/", "/oauth/", "/.well-known/"), Bulkhead("sign-in", size=slots["sign-in"]), form),
         RequestKind(("/readyz", "/metrics"), Bulkhead("readiness", size=1, waiting=4, seconds=5), 0),
-        RequestKind(("/",), Bulkhead("pages", size=slots["pages"]), form),
+        # Pages wait rather than fail, since a person would have to reload them. Waiting costs no thread.
+        RequestKind(
+            ("/",),
+            Bulkhead("pages", size=slots["pages"], reserved=slots["pages"] // 4, waiting=PAGES_WAITING),
+            form,
+        ),
     ]
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+import random
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -210,3 +212,50 @@ def test_no_place_is_lost_or_made_by_many_threads_and_short_waits() -> None:
     assert 1 <= most[0] <= 3
     take(bulkhead, "a", 2)
     take(bulkhead, "b", 1)
+
+
+@pytest.mark.anyio
+async def test_requests_in_an_event_loop_take_turns_with_threads_and_leave_when_they_are_canceled() -> None:
+    bulkhead, order = Bulkhead("pages", size=1), list[str]()
+    bulkhead.acquire("first")
+
+    async def run(client: str) -> None:
+        await bulkhead.acquire_in_loop(client)
+        order.append(client)
+        bulkhead.release(client)
+
+    canceled = asyncio.create_task(run("canceled"))
+    await asyncio.sleep(0)
+    tasks = [asyncio.create_task(run(client)) for client in ("greedy", "greedy", "modest")]
+    while bulkhead.queue_length < 4:
+        await asyncio.sleep(0)
+    canceled.cancel()
+    while bulkhead.queue_length > 3:
+        await asyncio.sleep(0)
+
+    await asyncio.to_thread(bulkhead.release, "first")
+    await asyncio.gather(*tasks)
+
+    assert order == ["greedy", "modest", "greedy"]
+    assert (bulkhead.running, bulkhead.queue_length) == (0, 0)
+
+
+@pytest.mark.anyio
+async def test_no_slot_is_lost_or_made_by_many_requests_in_an_event_loop_and_short_waits() -> None:
+    bulkhead, most, chance = Bulkhead("push", size=3, waiting=1000, seconds=0.002), 0, random.Random(1)
+
+    async def work(client: str) -> None:
+        nonlocal most
+        for _ in range(200):
+            try:
+                await bulkhead.acquire_in_loop(client)
+            except Busy:
+                continue
+            most = max(most, bulkhead.running)
+            await asyncio.sleep(chance.choice((0, 0.001)))
+            bulkhead.release(client)
+
+    await asyncio.gather(*(work(f"client {number % 3}") for number in range(12)))
+
+    assert (bulkhead.running, bulkhead.queue_length) == (0, 0)
+    assert 1 <= most <= 3

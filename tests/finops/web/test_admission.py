@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 
+from finops.lib.bulkheads import Bulkhead, Busy
 from finops.lib.turns import Turns
 from finops.web.admission import REFUSAL, SMALL_BODY, TENANT, Admission, RequestKind, Uploads
 from finops.web.bodies import ArrivingBodies, BodyLimits, Pace
-from finops.web.bulkheads import Bulkhead
 from finops.web.gateway import Environ, StartResponse
+from finops.web.setup import request_kinds
 
 pytestmark = pytest.mark.anyio
 
@@ -297,3 +298,29 @@ async def test_header_names_with_underscores_never_reach_the_application() -> No
     console.admission._application = application
     await console.ask("/page", headers={"x-forwarded-for": "192.0.2.7", "x_forwarded_for": "192.0.2.8"})
     assert environs[0]["HTTP_X_FORWARDED_FOR"] == "192.0.2.7"
+
+
+async def test_no_page_of_a_client_is_refused_while_others_of_its_pages_wait() -> None:
+    pages = next(kind.bulkhead for kind in request_kinds() if kind.prefixes == ("/",))
+    waiting = [asyncio.create_task(pages.acquire_in_loop("account 1")) for _ in range(200)]
+    while pages.queue_length < 200 - pages.share:
+        await asyncio.sleep(0)
+    assert pages.running == pages.share
+    for number in range(200):
+        while not pages.running:
+            await asyncio.sleep(0)
+        pages.release("account 1")
+        assert not any(task.done() and task.exception() for task in waiting), number
+    await asyncio.gather(*waiting)
+    assert (pages.running, pages.queue_length) == (0, 0)
+
+
+async def test_one_client_leaves_slots_of_questions_and_pages_to_quiet_ones() -> None:
+    for name in ("mcp", "pages"):
+        bulkhead = next(kind.bulkhead for kind in request_kinds() if kind.bulkhead.name == name)
+        for client in ("account 1", "account 2"):
+            with suppress(Busy):
+                while True:
+                    bulkhead.acquire(client, 0)
+        assert bulkhead.running < bulkhead.size
+        bulkhead.acquire("account 3", 0)
