@@ -77,7 +77,7 @@ class Bulkhead:
             raise Busy(self.name)
 
     async def acquire_in_loop(self, client: Hashable) -> None:
-        """Take a slot as `acquire` does, without holding a thread while it waits."""
+        """Take a slot as `acquire` does, without holding a thread while it waits. Raises Busy."""
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
             if not self._queued and self._may_take(use := self._use_of(client)):
