@@ -35,9 +35,12 @@ class ConfigurationKind:
 
 def body_of(entry: msgspec.Struct) -> Body:
     """By equality: `omit_defaults` of msgspec compares texts by identity, and a text of the database is another object."""
-    defaults = {field.name: field.default for field in msgspec.structs.fields(entry)}
     body: Body = msgspec.to_builtins(entry)
-    return {name: value for name, value in body.items() if value and getattr(entry, name) != defaults[name]}
+    return {
+        field.name: body[field.name]
+        for field in msgspec.structs.fields(entry)
+        if field.required or (body[field.name] and getattr(entry, field.name) != field.default)
+    }
 
 
 def plain_decimal(amount: Decimal) -> str:
