@@ -17,8 +17,6 @@ from typing import Final
 
 PIPE: Final = "HEARTBEAT_FD"
 """Environment variable: the descriptor to write to."""
-ENDS_WITH_SUPERVISOR: Final = "HEARTBEAT_ENDS"
-"""Environment variable: set where a program must end with its supervisor."""
 BEAT_SECONDS: Final = 1.0
 WEB: Final = "web"
 WORKER: Final = "worker"
@@ -39,9 +37,9 @@ def beat(name: str) -> None:
         # No process has read for hours: the supervisor is stopped. It reads these first when it continues.
         return
     except BrokenPipeError:
+        # Where the kernel has not ended it with its supervisor (finops.processes.tie).
         del os.environ[PIPE]
-        if os.environ.get(ENDS_WITH_SUPERVISOR):
-            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
     except OSError:
         del os.environ[PIPE]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,6 +67,17 @@ def is_group_alive(leader: int) -> bool:
         return True
     members = (_stat(folder) for folder in Path("/proc").iterdir() if folder.name.isdigit())
     return any(fields[2] == str(leader) and fields[0] != ZOMBIE for fields in members if fields)
+
+
+def tie(command: Sequence[str], number: signal.Signals, user: tuple[int, int] | None = None) -> Sequence[str]:
+    """The command line of a program that Linux sends `number` when this process ends, however it ends. `user`: ids of the user and
+    group that it runs as, else this one's. Start it in the main thread: what counts is the end of the thread that starts it.
+
+    A small Python becomes the program (`finops/tied_program.py`), since a `preexec_fn` may block in a process with threads.
+    """
+    ids = ("", "") if user is None else map(str, user)
+    launcher = Path(__file__).with_name("tied_program.py")
+    return [sys.executable, "-I", "-S", str(launcher), str(os.getpid()), str(int(number)), *ids, *command]
 
 
 def signal_group(leader: int, number: signal.Signals) -> None:

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
+import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from signal import SIGKILL, SIGTERM
+from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM
+from types import FrameType
 from typing import IO, Final
 
 from finops import heartbeat
 from finops.lib.secrets import write_private
-from finops.processes import end_groups, is_group_alive, signal_group, start_time
+from finops.processes import end_groups, is_group_alive, signal_group, start_time, tie
 
 LOOK_SECONDS: Final = 0.25
 STOP_SECONDS = 15.0
@@ -36,6 +40,12 @@ SILENT_SECONDS_OF: Final = {HEALTH: 4 * SILENT_SECONDS, heartbeat.BEAT: 4 * SILE
 """Longer limits where the delay is outside of the program: clients fill the queue of /healthz, an unavailable broker delays
 beat."""
 PROBE_SECONDS: Final = 2.0
+STOP_SIGNALS: Final = (SIGINT, SIGTERM, SIGHUP)
+"""Ctrl-C, kill, and a terminal that was closed."""
+SAME_SECONDS: Final = 1.0
+"""Signals that arrive this soon after the first are of the same request: `make` and the terminal both send one."""
+HURRIED_SECONDS: Final = 2.0
+"""What is left of the time to stop after a later signal."""
 AWAY_SECONDS: Final = 5.0
 """A supervisor that has not checked for this long was stopped itself, and ignores the silence of that time."""
 
@@ -46,6 +56,62 @@ class AlreadyRunning(RuntimeError):
     def __init__(self, state: Mapping[str, object]) -> None:
         super().__init__("already running")
         self.state = state
+
+
+class StopSignals:
+    """Signals that ask this process to stop: the first decides, a later one shortens the time that programs have to stop.
+
+    No line is interrupted by one, so that no program is ever started and not recorded, or stopped in part: loops ask with
+    `check`, and long work without programs runs in `interrupting`.
+    """
+
+    def __init__(self) -> None:
+        self._first_at = self._hurried_at = math.inf
+        self._interrupts = False
+
+    def install(self) -> None:
+        """Handle them from now on, also where a shell started this process in the background and made it ignore Ctrl-C."""
+        for number in STOP_SIGNALS:
+            signal.signal(number, self._arrive)
+
+    def _arrive(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self._first_at == math.inf:
+            self._first_at = now
+            if self._interrupts:
+                raise KeyboardInterrupt
+        elif now - self._first_at > SAME_SECONDS:
+            self._hurried_at = min(self._hurried_at, now)
+
+    def check(self) -> None:
+        """Raises KeyboardInterrupt after the first signal."""
+        if self._first_at != math.inf:
+            raise KeyboardInterrupt
+
+    def pause(self, seconds: float) -> None:
+        """Sleep. Raises KeyboardInterrupt after the first signal."""
+        time.sleep(seconds)
+        self.check()
+
+    @contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """The first signal raises KeyboardInterrupt inside of the block; for work that starts no program."""
+        self.check()
+        self._interrupts = True
+        try:
+            yield
+        finally:
+            self._interrupts = False
+
+    def wait(self, process: subprocess.Popen[bytes], seconds: float) -> bool:
+        """Wait at most this long for the end of a process, less where a signal hurries; whether it has ended."""
+        started_at = time.monotonic()
+        while process.poll() is None:
+            hurried_at = max(started_at, self._hurried_at)
+            if time.monotonic() > min(started_at + seconds, hurried_at + HURRIED_SECONDS):
+                return False
+            time.sleep(0.02)
+        return True
 
 
 @dataclass
@@ -89,7 +155,7 @@ class Program:
         self._pipe, end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             self.process = subprocess.Popen(
-                self.command,
+                tie(self.command, SIGKILL),
                 env={**self.environment, heartbeat.PIPE: str(end)},
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
@@ -202,6 +268,7 @@ class Supervisor:
 
     say: Callable[[str], None]
     changed: Callable[[], None]
+    signals: StopSignals = field(default_factory=StopSignals)
     programs: list[Program] = field(default_factory=list)
     _checked_at: float = field(default_factory=time.monotonic)
 
@@ -265,19 +332,12 @@ class Supervisor:
         deadline = time.monotonic() + STOP_SECONDS
         for program in running:
             if program.process is not None:
-                _wait_for(program.process, deadline)
+                self.signals.wait(program.process, deadline - time.monotonic())
+                # With what it started itself and left behind.
+                signal_group(program.pid, SIGKILL)
+                program.process.wait()
             program.forget()
         self.programs.clear()
-
-
-def _wait_for(process: subprocess.Popen[bytes], deadline: float) -> None:
-    try:
-        process.wait(max(deadline - time.monotonic(), 0.1))
-    except subprocess.TimeoutExpired:
-        signal_group(process.pid, SIGKILL)
-        process.wait()
-    # What it started itself and left behind.
-    signal_group(process.pid, SIGKILL)
 
 
 def _is_leftover(pid: int, started: str) -> bool:

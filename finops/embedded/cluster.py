@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from finops.processes import machine_memory, process_name
+from finops.processes import machine_memory, process_name, tie
 
 DATABASE = "finops"
 ROLE = "finops"
@@ -110,28 +111,27 @@ class Cluster:
 
     # -- running --------------------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Start the server as a child of this process and return when it answers and the database exists."""
+    def start(self, pause: Callable[[float], None] = time.sleep) -> None:
+        """Start the server as a child of this process and return when it answers and the database exists. What `pause` raises ends
+        the wait; the server runs on."""
         self._check_version()
         self.own_dir(self.socket)
         deadline = time.monotonic() + READY_SECONDS
-        while not self._start_once(deadline):
+        while not self._start_once(deadline, pause):
             # Backends of a killed server hold its shared memory until they notice, a moment later.
-            time.sleep(0.2)
+            pause(0.2)
         self._create_database()
 
-    def stop(self) -> None:
-        """Fast shutdown: open transactions roll back, everything is written, the server ends."""
+    def stop(self, wait: Callable[[subprocess.Popen[bytes], float], bool] | None = None) -> None:
+        """Fast shutdown: open transactions roll back, everything is written, the server ends. `wait` says whether the server ended
+        in these seconds."""
+        wait = wait or _has_ended
         if self.process is None:
             return
         for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
-            if self.process.poll() is None:
-                self.process.send_signal(number)
-            try:
-                self.process.wait(STOP_SECONDS)
+            self.process.send_signal(number)
+            if wait(self.process, STOP_SECONDS):
                 break
-            except subprocess.TimeoutExpired:
-                continue
         self.process = None
 
     def stop_leftover(self) -> bool:
@@ -173,21 +173,25 @@ class Cluster:
             )
 
     def launch(self) -> subprocess.Popen[bytes]:
-        """Start the server as a child of this process, without waiting for it."""
+        """Start the server as a child of this process, without waiting for it. It ends with this process."""
+        user = None if self.owner is None else (self.owner.uid, self.owner.gid)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [str(self.binaries / "postgres"), "-D", str(self.data), *self._settings()],
+                tie(
+                    [str(self.binaries / "postgres"), "-D", str(self.data), *self._settings()],
+                    signal.SIGINT,
+                    user,
+                ),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 cwd=self.home,
                 env=_environment(),
                 start_new_session=True,
-                **self._as_owner(),
             )
         return self.process
 
-    def _start_once(self, deadline: float) -> bool:
+    def _start_once(self, deadline: float, pause: Callable[[float], None]) -> bool:
         """Try to start once; return False when a later attempt may succeed."""
         offset = self.log.stat().st_size if self.log.exists() else 0
         self.process = self.launch()
@@ -197,7 +201,7 @@ class Cluster:
             if time.monotonic() > deadline:
                 self.stop()
                 raise EmbeddedError(f"PostgreSQL does not answer after {READY_SECONDS} s; see {self.log}.")
-            time.sleep(0.01)
+            pause(0.01)
         log_output = self._log_since(offset)
         if "shared memory block" in log_output and time.monotonic() < deadline:
             return False
@@ -308,6 +312,14 @@ class Cluster:
 def _environment() -> dict[str, str]:
     """The server's environment, without variables of ours: PGDATA, PGPORT and similar ones would change its behaviour."""
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _has_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _last_line(completed: subprocess.CompletedProcess[str]) -> str:

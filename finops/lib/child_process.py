@@ -201,12 +201,20 @@ def _work(function: str, arguments: tuple[Any, ...], parent_settings: Mapping[st
 
 
 def _end_with_parent() -> None:
-    # The parent is the server, which ends with the process that started it.
+    # The process that forked this is the server, which in turn ends with its last child.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.Thread(target=_kill_after_parent, daemon=True).start()
     # Both are sent to a whole group; the parent decides whether the work continues.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _kill_after_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _show_name(name: str) -> None:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import signal
 import socket
-import time
-from types import FrameType
 
-from finops.heartbeat import ENDS_WITH_SUPERVISOR, WEB, HeartbeatThread
+from finops.heartbeat import WEB, HeartbeatThread
 from finops.lib.telemetry.logs import configure, environment_configuration
-from finops.supervisor import LOOK_SECONDS, Program, Supervisor
+from finops.supervisor import LOOK_SECONDS, Program, StopSignals, Supervisor
 from finops.web.server import BACKLOG, activated_socket, listening_socket, local_url, programs, serve
 
 
@@ -38,27 +35,26 @@ def main() -> None:
     if options.processes == 1:
         serve(listener)
     else:
-        environment = {**os.environ, ENDS_WITH_SUPERVISOR: "1"}
-        supervise(programs(listener, options.processes, environment, local_url(*listener.getsockname()[:2])))
+        url = local_url(*listener.getsockname()[:2])
+        supervise(programs(listener, options.processes, os.environ, url))
 
 
 def supervise(of: list[Program]) -> None:
     configure(environment_configuration())
-    supervisor = Supervisor(say=logging.getLogger("finops.supervisor").warning, changed=lambda: None)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
+    signals = StopSignals()
+    signals.install()
+    say = logging.getLogger("finops.supervisor").warning
+    supervisor = Supervisor(say=say, changed=lambda: None, signals=signals)
     try:
         for program in of:
             supervisor.start(program)
         while True:
-            time.sleep(LOOK_SECONDS)
+            signals.pause(LOOK_SECONDS)
             supervisor.check()
+    except KeyboardInterrupt:
+        return
     finally:
         supervisor.stop()
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(0)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import pytest
 
 from finops import supervisor
-from finops.heartbeat import ENDS_WITH_SUPERVISOR
 from finops.supervisor import Backoff, Program, Supervisor
 from tests.waiting import wait_until
 
@@ -68,12 +67,13 @@ def test_a_program_that_ends_again_and_again_ends_no_other_and_is_always_started
 
 
 def test_a_program_that_cannot_even_be_started_is_tried_again(
-    programs: Supervisor, messages: list[str]
+    programs: Supervisor, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     child = program("gone", "pass")
     programs.start(child)
-    child.command = ["/nowhere"]
-    wait_until(lambda: poll(programs, "cannot be started" in messages[-1] if messages else False))
+    with monkeypatch.context() as replaced:
+        replaced.setattr(sys, "executable", "/nowhere")
+        wait_until(lambda: poll(programs, "cannot be started" in messages[-1] if messages else False))
     child.command = [sys.executable, "-c", "import time; time.sleep(60)"]
     wait_until(lambda: poll(programs, child.process is not None and "answers again" in messages[-1]))
 
@@ -108,9 +108,9 @@ def test_a_supervisor_that_was_stopped_itself_blames_nobody(
     os.kill(child.pid, signal.SIGCONT)  # so that it hears SIGTERM, which else is waited for
 
 
-def test_a_program_may_end_with_its_supervisor() -> None:
-    """By the pipe: a supervisor that was killed cannot tell it."""
-    child = program("web", BEATING, environment={ENDS_WITH_SUPERVISOR: "1"})
+def test_a_program_ends_with_its_supervisor_by_the_pipe_of_its_heartbeats() -> None:
+    """Where the kernel cannot end it."""
+    child = program("web", BEATING)
     process = child.start()
     child.forget()
     assert process.wait(60) == -signal.SIGTERM

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import socket
 import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import Any
 
 from django.conf import settings
@@ -28,16 +26,22 @@ from finops.heartbeat import BEAT, WORKER
 from finops.lake.storage.lake_version import OtherVersion, refuse_other_versions
 from finops.lib.secrets import make_private_dir
 from finops.processes import cores
-from finops.supervisor import HEALTH, LOOK_SECONDS, AlreadyRunning, Ledger, Program, Supervisor
+from finops.supervisor import (
+    HEALTH,
+    LOOK_SECONDS,
+    AlreadyRunning,
+    Ledger,
+    Program,
+    StopSignals,
+    Supervisor,
+)
 from finops.web import server
 from finops.worker.programs import worker_commands
 from finops.worker.queues import CONNECTIONS as WORKER_CONNECTIONS
 
 FIRST_ANSWER_SECONDS = 60
-# Ctrl-C, kill, and a terminal that was closed.
 LEAST_POOL, LARGEST_POOL = 8, 40
 """Connections of a web process; below the minimum some kinds of requests would share a single one."""
-ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 logger = logging.getLogger(__name__)
@@ -60,11 +64,13 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        signals = StopSignals()
+        signals.install()
         host, port, activated = options["host"], options["port"], self._activated_socket()
         if activated is not None:
             host, port = activated.getsockname()[:2]
         demo = not (options["no_demo"] or settings.PRODUCTION)
-        up = Up(self, host, port, demo=demo, activated=activated)
+        up = Up(self, host, port, signals, demo=demo, activated=activated)
         try:
             up.run()
         except KeyboardInterrupt:
@@ -93,23 +99,24 @@ class Up:
         command: BaseCommand,
         host: str,
         port: int,
+        signals: StopSignals,
         *,
         demo: bool,
         activated: socket.socket | None = None,
     ) -> None:
-        self.command, self.activated = command, activated
+        self.command, self.activated, self.signals = command, activated, signals
         self.host, self.port, self.demo = host, port, demo
         self.local_url = server.local_url(host, port)
         self.public_url = os.environ.get("PUBLIC_URL", self.local_url).rstrip("/")
         self.ledger = Ledger(settings.VAR_DIR)
         self.cluster: embedded.Cluster | None = None
-        self.supervisor = Supervisor(say=self.report, changed=self._note)
+        self.supervisor = Supervisor(say=self.report, changed=self._note, signals=signals)
         self.line = ""
         self.step_program: Program | None = None
         self.server_watch: ServerWatch | None = None
         self.redis: embedded.RedisServer | None = None
         # It goes last: workers and web processes end with a broker.
-        self.redis_supervisor = Supervisor(say=self.report, changed=self._note)
+        self.redis_supervisor = Supervisor(say=self.report, changed=self._note, signals=signals)
 
     # -- the order of things ----------------------------------------------------------------------------------
 
@@ -123,9 +130,6 @@ class Up:
         os.umask(0o077)
         make_private_dir(settings.VAR_DIR)
         self._claim()
-        # Also where a shell started it in the background, which makes it ignore Ctrl-C.
-        for number in ENDS:
-            signal.signal(number, _interrupt)
         self._stop_leftovers()
         # It outlives the web processes, so that no connection is refused while one starts again; an activated one outlives
         # this process too.
@@ -145,10 +149,7 @@ class Up:
         self._watch()
 
     def stop(self) -> None:
-        """Stop web servers and workers first, PostgreSQL last. A second Ctrl-C has no effect, since this takes only
-        seconds."""
-        for number in ENDS:
-            signal.signal(number, signal.SIG_IGN)
+        """Stop web servers and workers first, PostgreSQL last."""
         if self.step_program is not None:
             self.supervisor.programs.append(self.step_program)
         stopped = bool(self.supervisor.programs)
@@ -159,7 +160,7 @@ class Up:
             stopped = True
         connection.close()
         if self.cluster is not None and self.cluster.process is not None:
-            self.cluster.stop()
+            self.cluster.stop(self.signals.wait)
             stopped = True
         if stopped:
             self.ledger.forget()
@@ -203,7 +204,7 @@ class Up:
             if is_new:
                 cluster.create()
             self.cluster = cluster
-            cluster.start()
+            cluster.start(self.signals.pause)
             self.server_watch = ServerWatch(cluster, self.report)
             details.append(f"{'created and ' if is_new else ''}started in {cluster.home}")
             if cluster.owner is not None:
@@ -228,12 +229,13 @@ class Up:
         with self._step("Database tables") as details:
             recorder = MigrationRecorder(connection)
             before = len(recorder.applied_migrations())
-            call_command("migrate", verbosity=0, interactive=False)
+            with self.signals.interrupting():
+                call_command("migrate", verbosity=0, interactive=False)
             applied = len(recorder.applied_migrations()) - before
             details.append(f"{applied} migrations applied" if applied else "up to date")
 
     def _build_static(self) -> None:
-        with self._step("Static files") as details:
+        with self._step("Static files") as details, self.signals.interrupting():
             details.append(static_build.build_on_change())
 
     def _load_demo(self) -> None:
@@ -278,12 +280,12 @@ class Up:
             supervisor.check()
             if time.monotonic() > deadline:
                 raise StepFailure(failure)
-            time.sleep(0.05)
+            self.signals.pause(0.05)
 
     def _watch(self) -> None:
         """Restart programs that end, until Ctrl-C."""
         while True:
-            time.sleep(LOOK_SECONDS)
+            self.signals.pause(LOOK_SECONDS)
             self.supervisor.check()
             self.redis_supervisor.check()
             if self.server_watch is not None:
@@ -302,7 +304,8 @@ class Up:
         self.step_program = Program(arguments[0], command, self._environment())
         process = self.step_program.start()
         self._note()
-        code = process.wait()
+        while (code := process.poll()) is None:
+            self.signals.pause(0.05)
         self.step_program = None
         if code != 0:
             raise StepFailure(f"manage.py {' '.join(arguments)} failed with code {code}, see above.")
@@ -322,7 +325,8 @@ class Up:
 
     @contextmanager
     def _step(self, name: str) -> Iterator[list[str]]:
-        """Print the name of a step, and at its end its result and duration."""
+        """Print the name of a step, and at its end its result and duration. A signal that came before ends it."""
+        self.signals.check()
         self.say(f"  {name:<18}", ending="")
         started_at = time.monotonic()
         details: list[str] = []
@@ -355,7 +359,3 @@ def web_processes() -> tuple[int, int]:
     else:
         processes = max(1, min(cores(), room // LEAST_POOL))
     return processes, max(LEAST_POOL, min(settings.DATABASE_POOL or LARGEST_POOL, room // processes))
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from finops.processes import is_group_alive
+from finops.supervisor import STOP_SECONDS, STOP_SIGNALS
 from finops.web.server import answers, command, listening_socket
 from tests.servers import activated, free_port
 from tests.waiting import wait_until
@@ -84,6 +86,22 @@ def test_processes_that_are_killed_are_replaced_one_by_one_and_nobody_is_refused
     lines = [json.loads(line) for line in web.log.read_text().splitlines()]
     restarts = [line for line in lines if "ended with code -9; starting it again" in line["message"]]
     assert [(line["level"], line["logger"]) for line in restarts] == [("WARNING", "finops.supervisor")] * 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("numbers", [STOP_SIGNALS, (signal.SIGKILL,)], ids=["storm", "killed"])
+def test_no_process_outlives_the_first(tmp_path: Path, numbers: tuple[signal.Signals, ...]) -> None:
+    server = Web(tmp_path)
+    wait_until(lambda: answers(f"http://127.0.0.1:{server.port}"))
+    children = server.processes()
+    assert len(children) == 2
+
+    for number in numbers:
+        server.process.send_signal(number)
+
+    assert server.process.wait(60) == (0 if numbers is STOP_SIGNALS else -signal.SIGKILL)
+    wait_until(lambda: not any(map(is_group_alive, children)), seconds=STOP_SECONDS)
+    server.socket.close()
 
 
 @pytest.mark.parametrize(("form", "start"), [("json", '{"timestamp"'), ("plain", "20")])
