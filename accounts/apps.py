@@ -8,4 +8,5 @@ class AccountsConfig(AppConfig):
     verbose_name = "Accounts"
 
     def ready(self) -> None:
+        from accounts import creations  # noqa: F401 its kinds register themselves
         from accounts.security import receivers  # noqa: F401 they connect themselves

@@ -11,10 +11,17 @@ from accounts.models import Account, AuditEntry, MCPKey, User
 
 @dataclasses.dataclass(frozen=True)
 class Actor:
-    """The actor of a write: a person, an MCP key, or a command."""
+    """The actor of a write: a person, an MCP key, or a command. `made_by` is the id of the person who made the key or
+    service account that acts."""
 
     label: str
     user: User | None = None
+    made_by: int | None = None
+
+    @property
+    def creator_id(self) -> int | None:
+        """The person who answers for what the actor creates; None for a command."""
+        return self.user.pk if self.user is not None else self.made_by
 
     @classmethod
     def of_user(cls, user: User) -> Self:
@@ -22,7 +29,7 @@ class Actor:
 
     @classmethod
     def of_key(cls, key: MCPKey) -> Self:
-        return cls(label=f"MCP key {key.name} ({key.masked_key})")
+        return cls(label=f"MCP key {key.name} ({key.masked_key})", made_by=key.created_by_id)
 
     @classmethod
     def command(cls, name: str) -> Self:

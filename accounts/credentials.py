@@ -69,5 +69,5 @@ def _of_connection(use: TokenUse) -> Credential:
         account=connection.account,
         access=Access.READ_WRITE if use.may_write else Access.READ,
         label=label,
-        actor=Actor(label=label, user=connection.user),
+        actor=Actor(label=label, user=connection.user, made_by=use.created_by_id),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import secrets
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -15,7 +16,7 @@ from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from accounts.models import Account, GlossaryTerm, MCPKey, Role, Theme, User
+from accounts.models import Account, GlossaryTerm, MCPKey, Membership, Role, Theme, User
 from accounts.reader_limits import FIELD, add_limit_field
 from finops.lib import clock
 from finops.lib.currencies import ISO_4217
@@ -192,6 +193,26 @@ class InvitationForm(forms.Form):
 
 class RoleForm(forms.Form):
     role = forms.ChoiceField(choices=Role.below_owner())
+
+
+class RemovalForm(forms.Form):
+    """What becomes of what a removed member made: nobody gets it by default, and keys are revoked."""
+
+    def __init__(self, heirs: Sequence[Membership], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.heirs = {str(row.pk): row for row in heirs}
+        people = [(pk, f"Hand over to {row.user.label}") for pk, row in self.heirs.items()]
+        self.fields["heir"] = forms.ChoiceField(
+            label="MCP keys",
+            required=False,
+            choices=[("", "Revoke"), *people],
+            help_text="Handed over, keys keep working within the other person's cost access, as does what stays.",
+            error_messages={"invalid_choice": "Choose a person from the list."},
+        )
+
+    @property
+    def chosen_heir(self) -> Membership | None:
+        return self.heirs.get(self.cleaned_data["heir"])
 
 
 class DeletionForm(forms.Form):

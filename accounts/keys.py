@@ -110,12 +110,13 @@ def mint_mcp_key(
 
 
 @transaction.atomic
-def revoke_mcp_key(*, key: MCPKey, actor: Actor) -> None:
+def revoke_mcp_key(*, key: MCPKey, actor: Actor, reason: str = "") -> None:
     """Revoke a key: its next request fails in every process, since keys are never cached. Safe to repeat."""
     changed = MCPKey.objects.unscoped().filter(pk=key.pk, revoked_at=None).update(revoked_at=clock.now())
     if changed:
+        detail = {"id": key.pk, **({"reason": reason} if reason else {})}
         audit.record(
-            account=key.account, actor=actor, action="mcp_key.revoke", target=key.name, detail={"id": key.pk}
+            account=key.account, actor=actor, action="mcp_key.revoke", target=key.name, detail=detail
         )
 
 
@@ -137,7 +138,7 @@ used AS (
      AND (live.last_used_at IS NULL OR live.last_used_at <= %(last_second)s OR live.last_client <> %(client)s AND %(client)s <> '')
 )
 SELECT k.id, k.name::text, k.scope::text, k.lookup::text, k.digest, a.id, a.name::text, a.slug::text,
-    a.fiscal_start_month, a.holiday_country::text, a.display_currency::text, a.suspended_at, a.limits::text, {limited}
+    a.fiscal_start_month, a.holiday_country::text, a.display_currency::text, a.suspended_at, a.limits::text, {limited}, k.created_by_id
   FROM live k JOIN accounts_account a ON a.id = k.account_id
 """
 USE_SECONDS = 1
@@ -182,4 +183,4 @@ def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
     )
     account = Account.with_columns(**dict(zip(names, row[5:12], strict=True)), limits=json.loads(row[12]))
     account.has_limited_readers = row[13]
-    return MCPKey(id=row[0], name=row[1], scope=row[2], lookup=row[3], account=account)
+    return MCPKey(id=row[0], name=row[1], scope=row[2], lookup=row[3], account=account, created_by_id=row[14])

@@ -16,6 +16,12 @@ def open_invitations(account: Account) -> list[Invitation]:
     return list(Invitation.objects.filter(OPEN, account=account))
 
 
+def heirs(membership: Membership) -> list[Membership]:
+    """The other people of an account who may manage keys, to whom those of a removed member can be handed over. One query."""
+    rows = Membership.objects.select_related("user").filter(account=membership.account)
+    return list(rows.exclude(pk=membership.pk).exclude(role=Role.VIEWER).order_by("user__email"))
+
+
 def successors(account: Account) -> list[Membership]:
     """Members and admins, who may become owner. One query."""
     rows = Membership.objects.select_related("user").filter(account=account)

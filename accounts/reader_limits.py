@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 
@@ -12,6 +12,9 @@ from accounts.audit import Actor
 from accounts.models import Account, Invitation, MCPKey, Membership, OAuthConnection
 from accounts.sso.models import IdentityProvider
 from finops.lib.registry import Registry
+
+if TYPE_CHECKING:
+    from accounts.creations import Creation  # which imports this
 
 FIELD = "limit"
 Limited = Invitation | MCPKey | OAuthConnection | IdentityProvider
@@ -24,7 +27,10 @@ class ReaderLimit:
     invitation's limit to its member. `join` gives a member whom an identity provider adds the limit that the person had
     when leaving (`leave` stores it), else the provider's; `of_provider` is its choice. `own_choices` are those for an app
     that a person connects, by account: none where the person is limited. `has_readers` is an SQL condition: whether the
-    account `a` has a reader with a limit."""
+    account `a` has a reader with a limit.
+
+    `inherit` gives a new row the limit of its person; `narrow` gives those of members, whose limits count from now on, to
+    everything that they made; `narrowed` returns what that would change for a member with a role."""
 
     label: str
     choices: Callable[[Account], list[tuple[str, str]]]
@@ -35,6 +41,9 @@ class ReaderLimit:
     of_provider: Callable[[IdentityProvider], str]
     own_choices: Callable[[Sequence[Membership]], dict[int, list[tuple[str, str]]]]
     has_readers: str
+    inherit: Callable[[Creation], None]
+    narrow: Callable[[Account, Collection[Membership], Actor], None]
+    narrowed: Callable[[Membership, str], list[Creation]]
 
 
 reader_limits: Registry[ReaderLimit] = Registry("limit of readers")
@@ -67,6 +76,24 @@ def keep_limit(membership: Membership) -> None:
     """Store a member's limit, within the transaction that ends the membership and before its end."""
     for each in reader_limits.values():
         each.leave(membership)
+
+
+def inherit_limit(creation: Creation) -> None:
+    """Limit a new row as its person is, within the transaction that creates it."""
+    for each in reader_limits.values():
+        each.inherit(creation)
+
+
+def narrow_creations(account: Account, memberships: Collection[Membership], actor: Actor) -> None:
+    """Limit what these members made as they are limited, within the transaction that changes their roles or what they
+    own. The number of queries does not depend on the number of members; one if none has a limit."""
+    for each in reader_limits.values():
+        each.narrow(account, memberships, actor)
+
+
+def narrowed_by_role(membership: Membership, role: str) -> list[Creation]:
+    """Return what a member made that gets her limit if she gets the role."""
+    return [row for each in reader_limits.values() for row in each.narrowed(membership, role)]
 
 
 def limit_of_provider(provider: IdentityProvider) -> str:

@@ -38,11 +38,11 @@ SETTINGS = (
         "",
         (
             MenuItem("Account", "account_settings", pages=("account_delete",)),
-            MenuItem("Members", "members", pages=("member_invite",)),
+            MenuItem("Members", "members", pages=("member_invite", "member_change", "member_remove")),
             MenuItem(
                 "Cost access",
                 "cost_access",
-                pages=("cost_access_new", "cost_access_edit", "cost_access_readers"),
+                pages=("cost_access_new", "cost_access_edit", "cost_access_readers", "cost_access_member"),
                 role=Role.ADMIN,
             ),
             MenuItem("Security", "account_security", role=Role.ADMIN),

@@ -11,7 +11,8 @@ from finops.lib.constraints import not_empty
 
 
 class MCPKey(AccountModel):
-    """A key of the account for MCP clients that cannot sign in. It outlives the person who minted it."""
+    """A key of the account for MCP clients that cannot sign in. It ends with the membership of the person who created
+    it, unless it is handed over."""
 
     class Scope(models.TextChoices):
         READ = "read", "Read"

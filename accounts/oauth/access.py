@@ -19,11 +19,12 @@ from finops.lib.prepared_statements import fetch
 @dataclasses.dataclass(frozen=True)
 class TokenUse:
     """A valid access token: its connection, and whether it may write now. `service_account` is the name of the
-    service account; empty for a person."""
+    service account, empty for a person, and `created_by_id` the person who created it."""
 
     connection: OAuthConnection
     may_write: bool
     service_account: str = ""
+    created_by_id: int | None = None
 
 
 # A token is valid for its audience while its connection exists and the person is a member, or its service account has not
@@ -32,7 +33,7 @@ class TokenUse:
 _USE = """
 WITH async_commit AS (SELECT set_config('synchronous_commit', 'off', true)),
 token AS MATERIALIZED (
-  SELECT o.id AS connection_id, t.scope, m.role, m.created_at AS joined_at, s.name AS service_account
+  SELECT o.id AS connection_id, t.scope, m.role, m.created_at AS joined_at, s.name AS service_account, s.created_by_id
     FROM accounts_oauthaccesstoken t
     JOIN accounts_oauthconnection o ON o.id = t.connection_id
     LEFT JOIN accounts_membership m ON m.account_id = o.account_id AND m.user_id = o.user_id
@@ -45,11 +46,11 @@ used AS (
      SET last_used_at = %(now)s, last_client = CASE WHEN %(client)s = '' THEN c.last_client ELSE %(client)s::text END
     FROM token, async_commit
    WHERE c.id = token.connection_id
-  RETURNING c.id, c.access, c.session_had_factor, token.scope, token.role, token.joined_at, token.service_account, c.user_id, c.application_id, c.account_id
+  RETURNING c.id, c.access, c.session_had_factor, token.scope, token.role, token.joined_at, token.service_account, token.created_by_id, c.user_id, c.application_id, c.account_id
 )
 SELECT c.id, c.access::text, c.scope::text, c.role::text, c.service_account::text, u.id, u.email::text, u.name::text,
        p.id, p.client_id::text, p.name::text, a.id, a.name::text, a.slug::text, a.fiscal_start_month,
-       a.holiday_country::text, a.display_currency::text, a.suspended_at, a.limits::text, {limited}
+       a.holiday_country::text, a.display_currency::text, a.suspended_at, a.limits::text, {limited}, c.created_by_id
   FROM used c
   LEFT JOIN accounts_user u ON u.id = c.user_id
   JOIN accounts_account a ON a.id = c.account_id
@@ -111,4 +112,4 @@ def use_access_token(token: str, *, client: str = "") -> TokenUse | None:
         and WRITE_SCOPE in scope.split()
         and (bool(service_account) or Role(role).at_least(Role.MEMBER))
     )
-    return TokenUse(connection, may_write, service_account or "")
+    return TokenUse(connection, may_write, service_account or "", account_row[9])

@@ -8,9 +8,11 @@ from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
-from accounts.models import Account, Membership, Role, User
+from accounts.creations import creations_of, reassign
+from accounts.keys import revoke_mcp_key
+from accounts.models import Account, MCPKey, Membership, Role, User
 from accounts.oauth.services import disconnect_member
-from accounts.reader_limits import keep_limit
+from accounts.reader_limits import keep_limit, narrow_creations
 from accounts.services.invitations import withdraw_invitations_of
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -37,8 +39,9 @@ def _lock_below_owner(membership: Membership) -> None:
 
 @transaction.atomic
 def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
-    """Give a member another role below owner. Raises UserError for the owner, and for the role owner: ownership is
-    transferred by offer and acceptance (accounts.services.ownership)."""
+    """Give a member another role below owner. Where a limit counts with that role, what the member made is limited too.
+    Raises UserError for the owner, and for the role owner: ownership is transferred by offer and acceptance
+    (accounts.services.ownership)."""
     if role == Role.OWNER:
         raise UserError("Transfer ownership in Settings → Account.", field="role")
     _lock_below_owner(membership)
@@ -48,6 +51,7 @@ def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
     membership.save(update_fields=["role"])
     if not membership.may(Role.ADMIN):
         withdraw_invitations_of(account=membership.account, users=[membership.user], actor=actor)
+    narrow_creations(membership.account, [membership], actor)
     audit.record(
         account=membership.account,
         actor=actor,
@@ -75,25 +79,58 @@ def change_roles(*, account: Account, roles: Mapping[Membership, Role], actor: A
             row.role = role
     lowered = [row.user for row in changed if not row.may(Role.ADMIN)]
     withdraw_invitations_of(account=account, users=lowered, actor=actor)
+    narrow_creations(account, list(changed), actor)
     audit.record_each(account=account, actor=actor, action="member.change_role", targets=targets)
 
 
 @transaction.atomic
-def remove_member(*, membership: Membership, actor: Actor) -> None:
-    """Delete a membership with the person's connections and open invitations. Raises UserError for the owner."""
+def remove_member(*, membership: Membership, actor: Actor, heir: Membership | None = None) -> None:
+    """Delete a membership with the person's connections and open invitations, and revoke the MCP keys that the person
+    created.
+
+    With an `heir` the keys, and everything else that the person created, become the heir's and get the heir's limit of
+    cost access. Raises UserError for the owner, and for an heir who may not manage keys of the account.
+    """
+    account, user = membership.account, membership.user
     _lock_below_owner(membership)
     keep_limit(membership)
+    if heir is not None:
+        _hand_over(membership, heir, actor)
     # First, since it waits for a concurrent consent, whose connection would otherwise be missed.
     membership.delete()
-    disconnect_member(account=membership.account, user=membership.user, actor=actor)
-    withdraw_invitations_of(account=membership.account, users=[membership.user], actor=actor)
+    revoked = [each for each in creations_of(account, [user.pk]) if isinstance(each.row, MCPKey)]
+    for each in revoked:
+        revoke_mcp_key(key=each.row, actor=actor, reason="no longer a member")
+    disconnect_member(account=account, user=user, actor=actor)
+    withdraw_invitations_of(account=account, users=[user], actor=actor)
     audit.record(
-        account=membership.account,
+        account=account,
         actor=actor,
         action="member.remove",
-        target=membership.user.email,
-        detail={},
+        target=user.email,
+        detail={"handed_over_to": heir.user.email} if heir else {"revoked": [each.name for each in revoked]},
     )
+
+
+def _hand_over(membership: Membership, heir: Membership, actor: Actor) -> None:
+    account = membership.account
+    row = Membership.objects.select_for_update().filter(pk=heir.pk, account=account).first()
+    if row is None or row.pk == membership.pk or not row.may(Role.MEMBER):
+        raise UserError("Choose another member, admin or owner of the account.", field="heir")
+    creations = reassign(account, user=membership.user, heir=heir.user)
+    audit.record_each(
+        account=account,
+        actor=actor,
+        action="member.hand_over",
+        targets=[
+            (
+                each.name,
+                {"kind": each.noun, "id": each.row.pk, "from": membership.user.email, "to": heir.user.email},
+            )
+            for each in creations
+        ],
+    )
+    narrow_creations(account, [row], actor)
 
 
 def dismiss_first_steps(*, membership: Membership) -> None:

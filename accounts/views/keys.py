@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -76,14 +77,17 @@ def new(request: AccountRequest) -> HttpResponse:
         )
         return redirect("mcp_keys", slug=request.account.slug)
     try:
-        key, plaintext = mint_mcp_key(
-            account=request.account,
-            actor=request.actor,
-            name=form.cleaned_data["name"],
-            scope=form.cleaned_data["scope"],
-            expires_at=form.cleaned_data["expires_on"],
-            limit=form.cleaned_data.get("limit", ""),
-        )
+        with transaction.atomic():
+            # Locked, so that a concurrent removal of the member waits and then finds the key.
+            get_object_or_404(Membership.objects.select_for_update(), pk=request.membership.pk)
+            key, plaintext = mint_mcp_key(
+                account=request.account,
+                actor=request.actor,
+                name=form.cleaned_data["name"],
+                scope=form.cleaned_data["scope"],
+                expires_at=form.cleaned_data["expires_on"],
+                limit=form.cleaned_data.get("limit", ""),
+            )
     except (UserError, ValidationError) as error:
         form.release(request.user)
         take_error(form, error)

@@ -8,12 +8,15 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import queries, services
-from accounts.forms import ErrorMessages, FormErrors, InvitationForm, RoleForm
-from accounts.models import Invitation, Membership, Role
+from accounts.creations import creations_of, names_of
+from accounts.forms import ErrorMessages, FormErrors, InvitationForm, RemovalForm, RoleForm
+from accounts.models import Invitation, MCPKey, Membership, Role
 from accounts.page_access import AccountRequest, account_page
+from accounts.reader_limits import narrowed_by_role
 from accounts.security.queries import Member, members_with_factors
 from accounts.services import change_role, remove_member
 from finops.lib.listing import Column, ListFilter, Listing, ListPage, wants_csv
@@ -113,28 +116,55 @@ def withdraw(request: AccountRequest, invitation_id: int) -> HttpResponse:
 @account_page(Role.ADMIN)
 @require_POST
 def change(request: AccountRequest, membership_id: int) -> HttpResponse:
+    """Change a role. If that limits what the member made, list it first and change the role when it is confirmed."""
     membership = _membership(request, membership_id)
     form = RoleForm(request.POST)
     if not form.is_valid():
         messages.error(request, "Choose a role from the list.")
         return redirect("members", slug=request.account.slug)
-    role = form.cleaned_data["role"]
+    role = Role(form.cleaned_data["role"])
+    creations = [] if "confirmed" in request.POST else narrowed_by_role(membership, role)
+    if creations:
+        title = f"Make {membership.user.label} {role.label}"
+        context = {
+            "title": title,
+            "button": title,
+            "person": membership.user,
+            "creations": names_of(creations),
+            "fields": {"role": role.value},
+            "back": reverse("members", args=[request.account.slug]),
+        }
+        return render(request, "accounts/narrowing.html", context)
     with ErrorMessages(request):
         change_role(membership=membership, role=role, actor=request.actor)
-        messages.success(request, f"{membership.user.label} is {Role(role).label} now.")
+        messages.success(request, f"{membership.user.label} is {role.label} now.")
     return redirect("members", slug=request.account.slug)
 
 
 @account_page(Role.ADMIN)
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def remove(request: AccountRequest, membership_id: int) -> HttpResponse:
+    """Show what the member made and ask to whom it is handed over; on POST remove the member. By default nobody gets
+    it, and the keys are revoked."""
     membership = _membership(request, membership_id)
+    posted = request.POST if request.method == "POST" else None
+    form = RemovalForm(queries.heirs(membership), posted)
+    if not form.is_valid():
+        creations = list(creations_of(request.account, [membership.user_id]))
+        context = {
+            "member": membership,
+            "form": form,
+            "keys": names_of(each for each in creations if isinstance(each.row, MCPKey)),
+            "others": names_of(each for each in creations if not each.ends_with_membership),
+        }
+        status = 422 if form.errors else 200
+        return render(request, "accounts/member_remove.html", context, status=status)
     label, oneself = membership.user.label, membership.user_id == request.user.pk
+    heir = form.chosen_heir
     with ErrorMessages(request):
-        remove_member(membership=membership, actor=request.actor)
-        messages.success(
-            request, f"Removed {label} and their connected apps. Keys they created keep working."
-        )
+        remove_member(membership=membership, actor=request.actor, heir=heir)
+        keys = f"handed over to {heir.user.label}" if heir else "revoked"
+        messages.success(request, f"Removed {label} and their connected apps. Their keys are {keys}.")
         return redirect("home") if oneself else redirect("members", slug=request.account.slug)
     return redirect("members", slug=request.account.slug)
 

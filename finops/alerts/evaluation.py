@@ -12,6 +12,7 @@ from typing import Final
 from accounts.models import Account
 from finops.alerts.messages import Message
 from finops.alerts.models import AlertFiring, AlertSubscription
+from finops.alerts.queries.limits import sending_subscriptions
 from finops.alerts.triggers import anomaly as anomalies
 from finops.alerts.triggers import imports, saved_view, sources, unit_cost
 from finops.alerts.triggers.anomaly import anomaly_message, combined_message
@@ -71,10 +72,11 @@ class Evaluation:
 
     @cached_property
     def subscriptions(self) -> list[AlertSubscription]:
-        """Subscriptions that are not paused. One query."""
+        """Subscriptions that are not paused and send with their cost access. Two queries, and those of
+        `limits_that_silence`."""
         related = ("channel", "cost_source", "team", "cost_tag", "saved_view", "unit_metric")
         rows = AlertSubscription.objects.filter(paused_at=None).select_related(*related)
-        return list(rows.order_by("pk"))
+        return sending_subscriptions(self.account, list(rows.order_by("pk")))
 
     def by_trigger(self, trigger: str) -> list[AlertSubscription]:
         return [each for each in self.subscriptions if each.trigger == trigger]

@@ -6,6 +6,7 @@ from typing import Final
 
 from django.db.models import Model
 
+from accounts.creations import CreationKind, add_creation_kind
 from accounts.models import Account
 from finops.alerts.models import AlertChannel, AlertSubscription
 from finops.alerts.queries.subscriptions import RELATED, subscription_text
@@ -35,6 +36,22 @@ def evaluate_budget(budget: Budget) -> None:
     """Evaluate a changed budget at once instead of within the hour. One query when the budget has no alerts."""
     if AlertSubscription.objects.filter(budget=budget, paused_at=None).exists():
         request_evaluation(budget.account)
+
+
+add_creation_kind(
+    "alert channel",
+    CreationKind(noun="alert channel", model=AlertChannel, reader="alert_channel"),
+)
+add_creation_kind(
+    "alert subscription",
+    CreationKind(
+        noun="alert",
+        model=AlertSubscription,
+        reader="alert_subscription",
+        related=RELATED,
+        name=subscription_text,
+    ),
+)
 
 
 @dependants.register("alert subscription")

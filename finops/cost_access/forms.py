@@ -13,3 +13,8 @@ class LimitForm(forms.Form):
         help_text="Limited readers see it. For example: Core team.",
         error_messages={"required": "Enter a name."},
     )
+    widens_creations = forms.BooleanField(
+        label="Keys, apps, exports and alerts may see more too",
+        required=False,
+        help_text="Otherwise what they see gets narrower, but never wider.",
+    )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from functools import reduce
+from operator import or_
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
+from accounts.creations import Creation, creations_of
 from accounts.credentials import Credential, CredentialKind
 from accounts.models import Account, Membership, Role
 from accounts.scoping import account_scope
@@ -25,8 +29,8 @@ _ASSIGNED = "SELECT 1 FROM cost_access_costaccessassignment WHERE account_id = %
 
 
 def limits(account: Account) -> QuerySet[CostAccessLimit]:
-    """All limits, by name."""
-    return CostAccessLimit.objects.filter(account=account)
+    """All limits, by name, without their earlier filters."""
+    return CostAccessLimit.objects.filter(account=account, earlier_of=None)
 
 
 def limit_choices(account: Account) -> list[tuple[str, str]]:
@@ -50,7 +54,7 @@ def own_limit_choices(memberships: Sequence[Membership]) -> dict[int, list[tuple
     )
     # Unscoped: the consent page shows accounts of one person.
     rows = CostAccessLimit.objects.unscoped().filter(
-        ~Exists(limited), account__in={row.account_id for row in memberships}
+        ~Exists(limited), account__in={row.account_id for row in memberships}, earlier_of=None
     )
     choices: dict[int, list[tuple[str, str]]] = {}
     for account_id, pk, name in rows.values_list("account_id", "pk", "name"):
@@ -65,12 +69,63 @@ def limit_id_of_member() -> Subquery:
     return Subquery(assigned.values("limit")[:1])
 
 
-def limits_by_reader(account: Account) -> dict[tuple[str, int], CostAccessLimit]:
+def limits_by_reader(account: Account) -> dict[tuple[str, int], list[CostAccessLimit]]:
     """All assigned limits, by kind of reader (a field of the assignment) and its id. One query."""
-    rows = CostAccessAssignment.objects.filter(account=account).select_related("limit")
-    return {
-        (name, pk): row.limit for row in rows for name in READER_FIELDS if (pk := getattr(row, f"{name}_id"))
-    }
+    limits: dict[tuple[str, int], list[CostAccessLimit]] = {}
+    for row in CostAccessAssignment.objects.filter(account=account).select_related("limit"):
+        for name in READER_FIELDS:
+            if pk := getattr(row, f"{name}_id"):
+                limits.setdefault((name, pk), []).append(row.limit)
+    return limits
+
+
+def limits_of_each(readers: Mapping[str, int | None]) -> list[CostAccessLimit]:
+    """The limits of what somebody made, which all apply: ids by the field of the assignment. The account is in scope.
+    One query."""
+    return list(CostAccessLimit.objects.filter(pk__in=_assignments(readers).values("limit")))
+
+
+def limited_since(readers: Mapping[str, int | None], since: datetime) -> bool:
+    """Whether one of these readers got a limit after the time. The account is in scope. One query."""
+    return _assignments(readers).filter(created_at__gt=since).exists()
+
+
+def _assignments(readers: Mapping[str, int | None]) -> QuerySet[CostAccessAssignment]:
+    known = [Q(**{reader: pk}) for reader, pk in readers.items() if pk is not None]
+    return CostAccessAssignment.objects.filter(reduce(or_, known, Q(pk__in=[])))
+
+
+def limits_of_members(account: Account, memberships: Collection[Membership]) -> dict[int, CostAccessLimit]:
+    """The limits that apply to members of the account, by the id of the person; admins have none. One query."""
+    limited = [row.pk for row in memberships if row.role in LIMIT_ROLES]
+    if not limited:
+        return {}
+    rows = CostAccessAssignment.objects.unscoped().filter(account=account, membership__in=limited)
+    assigned = rows.select_related("limit", "membership")
+    return {row.membership.user_id: row.limit for row in assigned if row.membership is not None}
+
+
+def narrowed_by(account: Account, limits: Mapping[int, CostAccessLimit]) -> list[Creation]:
+    """What people made and what does not have the limit of each, by the id of the person. Two queries for each kind."""
+    creations = list(creations_of(account, limits))
+    have: set[tuple[str, int, int]] = set()
+    for reader in {each.kind.reader for each in creations}:
+        ids = [each.reader_id for each in creations if each.kind.reader == reader]
+        with account_scope(account):
+            rows = CostAccessAssignment.objects.filter(**{f"{reader}__in": ids})
+            pairs = list(rows.values_list(f"{reader}_id", "limit_id"))
+        have |= {(reader, pk, limit_id) for pk, limit_id in pairs}
+    return [
+        each for each in creations if (each.kind.reader, each.reader_id, limits[each.owner_id].pk) not in have
+    ]
+
+
+def narrowed_by_role(membership: Membership, role: str) -> list[Creation]:
+    """What a member made that a limit would narrow if she got the role: that of an admin counts only then."""
+    if role not in LIMIT_ROLES:
+        return []
+    lowered = Membership(pk=membership.pk, role=role)
+    return narrowed_by(membership.account, limits_of_members(membership.account, [lowered]))
 
 
 def limits_of_credential(credential: Credential) -> list[CostAccessLimit]:

@@ -1,38 +1,59 @@
-"""Readers that can have a limit: members below admin, active MCP keys, connected apps."""
+"""Readers that can have a limit: members below admin, active MCP keys, connected apps; and exports, schedules and alerts
+that have one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from django.db.models import Q
 
+from accounts.creations import Creation, CreationKind, creation_kinds
 from accounts.models import Account, MCPKey, Membership, OAuthConnection
 from accounts.oauth.clients import host_of_client
-from finops.cost_access.models import CostAccessAssignment, CostAccessLimit
-from finops.cost_access.queries import LIMIT_ROLES
+from finops.cost_access.models import CostAccessLimit
+from finops.cost_access.queries import LIMIT_ROLES, limits_by_reader
 from finops.lib import clock
 
-Kind = Literal["member", "key", "app"]
-KIND_LABELS: dict[Kind, str] = {"member": "Member", "key": "MCP key", "app": "Connected app"}
 SERVICE_ACCOUNT: Final = "Service account"
+_OF_ACCOUNTS: Final = ("key", "connection")
+Limits = Mapping[tuple[str, int], Sequence[CostAccessLimit]]
+
+
+def other_kinds() -> dict[str, CreationKind]:
+    """Kinds of readers that are listed only with a limit, by the field of its assignment."""
+    return {each.reader: each for each in creation_kinds.values() if each.reader not in _OF_ACCOUNTS}
+
+
+def kind_labels() -> dict[str, str]:
+    more = {name: kind.noun.capitalize() for name, kind in other_kinds().items()}
+    return {"member": "Member", "key": "MCP key", "app": "Connected app", **more}
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A member, key or app with its limit. `detail` distinguishes two readers of the same name."""
+    """A reader with its limits, of which a member has one at most. `detail` distinguishes two of the same name."""
 
-    kind: Kind
+    kind: str
     id: int
     name: str
     detail: str
-    limit_id: int | None
-    limit_name: str
+    limits: tuple[CostAccessLimit, ...]
 
     @property
     def kind_label(self) -> str:
-        return SERVICE_ACCOUNT if self.detail == SERVICE_ACCOUNT else KIND_LABELS[self.kind]
+        return SERVICE_ACCOUNT if self.detail == SERVICE_ACCOUNT else kind_labels()[self.kind]
+
+    @property
+    def limit_name(self) -> str:
+        """`Core and Data`; empty without a limit."""
+        return " and ".join(limit.name for limit in self.limits)
+
+    @property
+    def limit_id(self) -> int | None:
+        """The limit of a reader with exactly one."""
+        return self.limits[0].pk if len(self.limits) == 1 else None
 
     @property
     def url_name(self) -> str:
@@ -41,25 +62,58 @@ class Reader:
 
 
 def readers(account: Account) -> list[Reader]:
-    """All readers, members first. Four queries; the account is in scope."""
-    assigned = list(CostAccessAssignment.objects.select_related("limit"))
-    of_member = {row.membership_id: row.limit for row in assigned if row.membership_id}
-    of_key = {row.key_id: row.limit for row in assigned if row.key_id}
-    of_app = {row.connection_id: row.limit for row in assigned if row.connection_id}
+    """All readers, members first. Four queries, and one for each other kind with a limit; the account is in scope."""
+    limits: Limits = limits_by_reader(account)
     members = Membership.objects.filter(account=account, role__in=LIMIT_ROLES).select_related("user")
     now = clock.now()
     keys = MCPKey.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None)
     apps = OAuthConnection.objects.filter(account=account).select_related("user", "application")
     return [
         *(
-            _reader(
-                "member", row.pk, row.user.label, f"{row.get_role_display()} · {row.user.email}", of_member
+            Reader(
+                "member",
+                row.pk,
+                row.user.label,
+                f"{row.get_role_display()} · {row.user.email}",
+                _limits(limits, "membership", row.pk),
             )
             for row in members.order_by("user__email")
         ),
-        *(_reader("key", row.pk, row.name, row.masked_key, of_key) for row in keys.order_by("name", "pk")),
-        *(_reader("app", row.pk, *_name_of_app(row), of_app) for row in apps.order_by("pk")),
+        *(
+            Reader("key", row.pk, row.name, row.masked_key, _limits(limits, "key", row.pk))
+            for row in keys.order_by("name", "pk")
+        ),
+        *(
+            Reader("app", row.pk, *_name_of_app(row), _limits(limits, "connection", row.pk))
+            for row in apps.order_by("pk")
+        ),
+        *_others(limits),
     ]
+
+
+def _others(limits: Limits) -> list[Reader]:
+    """What has a limit because of the person who made it."""
+    rows_of_kinds: list[Reader] = []
+    for name, kind in other_kinds().items():
+        pks = [pk for reader, pk in limits if reader == name]
+        if not pks:
+            continue
+        rows = [Creation(kind, row) for row in kind.rows().select_related("created_by").filter(pk__in=pks)]
+        rows_of_kinds += [
+            Reader(
+                name,
+                each.reader_id,
+                each.name,
+                each.row.created_by.label if each.row.created_by else "",
+                _limits(limits, name, each.reader_id),
+            )
+            for each in rows
+        ]
+    return rows_of_kinds
+
+
+def _limits(limits: Limits, reader: str, pk: int) -> tuple[CostAccessLimit, ...]:
+    return tuple(limits.get((reader, pk), ()))
 
 
 def _name_of_app(row: OAuthConnection) -> tuple[str, str]:
@@ -67,8 +121,3 @@ def _name_of_app(row: OAuthConnection) -> tuple[str, str]:
     if row.user is None:
         return row.application.name, SERVICE_ACCOUNT
     return host_of_client(row.application, row.redirect_uri), row.user.label
-
-
-def _reader(kind: Kind, pk: int, name: str, detail: str, limits: Mapping[int, CostAccessLimit]) -> Reader:
-    limit = limits.get(pk)
-    return Reader(kind, pk, name, detail, limit.pk if limit else None, limit.name if limit else "")

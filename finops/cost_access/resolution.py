@@ -5,7 +5,8 @@ A filter that cannot be resolved denies everything: a filter by a deleted team m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
@@ -25,6 +26,8 @@ from finops.lib.errors import UserError
 from finops.lib.sentences import quote
 
 Alternatives = Sequence[Sequence[CostFilter]]
+Stored = list[list[dict[str, Any]]]
+"""The same as they are stored: dimension, op, values."""
 _NAMED = ("team", "source")
 """Dimensions whose values are rows of the account: a value in a negated filter must exist."""
 
@@ -48,6 +51,23 @@ def alternatives_of(limit: CostAccessLimit) -> Alternatives:
     return msgspec.convert(limit.alternatives, list[list[CostFilter]])
 
 
+def is_narrower(filters: Stored, before: Stored) -> bool:
+    """Whether stored filters certainly match no line that the earlier ones do not, by the filters alone: each alternative
+    has every filter of an earlier one, with the same values or a part of them. False if that is not certain."""
+    return all(any(_is_within(each, earlier) for earlier in before) for each in filters)
+
+
+def _is_within(filters: list[dict[str, Any]], earlier: list[dict[str, Any]]) -> bool:
+    return all(any(_implies(item, other) for item in filters) for other in earlier)
+
+
+def _implies(item: dict[str, Any], other: dict[str, Any]) -> bool:
+    if (item["dimension"], item["op"]) != (other["dimension"], other["op"]):
+        return False
+    values, other_values = set(item["values"] or ()), set(other["values"] or ())
+    return values >= other_values if item["op"].startswith("not_") else values <= other_values
+
+
 def resolve_limits(account: Account, limits: Sequence[CostAccessLimit]) -> CostLimit | None:
     """The lines within all of these limits, None without a limit. The account is in scope.
 
@@ -64,6 +84,14 @@ def resolve_limits(account: Account, limits: Sequence[CostAccessLimit]) -> CostL
             f"Your cost access is limited to {names}, which cannot be applied. Ask an admin to check it."
         ) from problem
     return _cost_limit(" and ".join(limit.name for limit in limits), resolved)
+
+
+@contextmanager
+def access_of(account: Account, limits: Sequence[CostAccessLimit]) -> Iterator[None]:
+    """Limit the cost inside the block as for a reader with these limits; the whole account without one. Cost and errors
+    are those of `resolve_limits`."""
+    with cost_access(resolve_limits(account, limits)):
+        yield
 
 
 def limit_of_alternatives(account: Account, alternatives: Alternatives) -> CostLimit:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db import transaction
@@ -10,21 +12,37 @@ from django.db.models import Q
 
 from accounts import audit
 from accounts.audit import Actor
-from accounts.models import Account, Invitation, MCPKey, Membership, OAuthConnection, User
+from accounts.creations import names_of
+from accounts.models import Account, Invitation, MCPKey, Membership, OAuthConnection
 from accounts.reader_limits import Limited
 from accounts.scoping import account_scope, existing, lock_account
 from accounts.sso.models import IdentityProvider
-from finops.cost_access.models import CostAccessAssignment, CostAccessLimit, FormerMemberLimit
-from finops.cost_access.queries import LIMIT_ROLES, limit_of_provider
-from finops.cost_access.resolution import Alternatives, resolve_alternatives
+from finops.cost_access.creations import check_account, limit_connection, limit_key, narrow_creations
+from finops.cost_access.models import (
+    CREATION_FIELDS,
+    CostAccessAssignment,
+    CostAccessLimit,
+    FormerMemberLimit,
+)
+from finops.cost_access.queries import (
+    LIMIT_ROLES,
+    limit_of_provider,
+    limits,
+    limits_of_members,
+)
+from finops.cost_access.resolution import Alternatives, is_narrower, resolve_alternatives
 from finops.costs.spend_query import CostFilter
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.params import id_of
 from finops.lib.sentences import quote
 
-OVER = Q(invitation__withdrawn_at__isnull=False) | Q(invitation__declined_at__isnull=False)
-"""Assignments to invitations that can no longer be accepted."""
+OVER = (
+    Q(invitation__withdrawn_at__isnull=False)
+    | Q(invitation__declined_at__isnull=False)
+    | Q(key__revoked_at__isnull=False)
+)
+"""Assignments to invitations that can no longer be accepted, and to revoked keys."""
 
 MAX_LIMITS = 200
 MAX_ALTERNATIVES = 20
@@ -36,7 +54,7 @@ def create_limit(*, account: Account, actor: Actor, name: str, alternatives: Alt
     ValidationError for an empty or taken name."""
     lock_account(account)
     with account_scope(account):
-        if CostAccessLimit.objects.count() >= MAX_LIMITS:
+        if CostAccessLimit.objects.filter(earlier_of=None).count() >= MAX_LIMITS:
             raise UserError(f"The maximum is {MAX_LIMITS} limits per account. Delete one first.")
         limit = CostAccessLimit(account=account)
         _keep(limit, name, alternatives)
@@ -53,22 +71,62 @@ def create_limit(*, account: Account, actor: Actor, name: str, alternatives: Alt
 
 @transaction.atomic
 def change_limit(
-    *, limit: CostAccessLimit, actor: Actor, name: str, alternatives: Alternatives
+    *,
+    limit: CostAccessLimit,
+    actor: Actor,
+    name: str,
+    alternatives: Alternatives,
+    widens_creations: bool = False,
 ) -> CostAccessLimit:
-    """Change the name or filters of a limit, from the next request on. Raises the errors of `create_limit`."""
+    """Change the name or filters of a limit, from the next request on.
+
+    To what members made, such as keys, the earlier filters apply too unless `widens_creations`: it may see less, but not more,
+    without somebody's choice. Raises the errors of `create_limit`.
+    """
+    lock_account(limit.account)
     with account_scope(limit.account):
         limit = existing(CostAccessLimit.objects.select_for_update(), limit, "limit")
-        before = {"name": limit.name, "filters": limit.alternatives}
+        before_name, before_filters = limit.name, limit.alternatives
         _keep(limit, name, alternatives)
         limit.save()
+        kept = 0
+        if widens_creations:
+            CostAccessAssignment.objects.filter(limit__earlier_of=limit).delete()
+        elif not is_narrower(limit.alternatives, before_filters):
+            kept = _keep_earlier(limit, before_name, before_filters)
+        limit.earlier.filter(assignments=None).delete()
     audit.record(
         account=limit.account,
         actor=actor,
         action="cost_access_limit.change",
         target=limit.name,
-        detail={"from": before, "to": {"name": limit.name, "filters": limit.alternatives}},
+        detail={
+            "from": {"name": before_name, "filters": before_filters},
+            "to": {"name": limit.name, "filters": limit.alternatives},
+            "keep_earlier_filters": kept,
+        },
     )
     return limit
+
+
+def _keep_earlier(limit: CostAccessLimit, name: str, alternatives: list[list[dict[str, Any]]]) -> int:
+    """Apply the earlier filters of a limit also from now on to what members made, and return to how many."""
+    of_creation = reduce(or_, (Q(**{f"{field}__isnull": False}) for field in CREATION_FIELDS))
+    rows = list(CostAccessAssignment.objects.filter(of_creation, limit=limit))
+    if not rows:
+        return 0
+    earlier = CostAccessLimit(
+        account=limit.account,
+        name=f"{name[:70]} until {clock.now():%Y-%m-%d %H:%M}",
+        alternatives=alternatives,
+        earlier_of=limit,
+    )
+    earlier.full_clean()
+    earlier.save(force_insert=True)
+    for row in rows:
+        row.pk, row.limit, row.created_at = None, earlier, clock.now()
+    CostAccessAssignment.objects.bulk_create(rows, batch_size=1_000)
+    return len(rows)
 
 
 @transaction.atomic
@@ -77,9 +135,8 @@ def delete_limit(*, limit: CostAccessLimit, actor: Actor) -> None:
     lock_account(limit.account)
     with account_scope(limit.account):
         limit = existing(CostAccessLimit.objects.select_for_update(), limit, "limit")
-        assigned = CostAccessAssignment.objects.filter(limit=limit)
-        assigned.filter(OVER).delete()
-        count = assigned.count()
+        CostAccessAssignment.objects.filter(OVER, Q(limit=limit) | Q(limit__earlier_of=limit)).delete()
+        count = CostAccessAssignment.objects.filter(limit=limit).count()
         if count:
             readers = "1 reader has" if count == 1 else f"{count} readers have"
             raise UserError(f"{readers} this limit. Give them another one first.")
@@ -93,7 +150,7 @@ def delete_limit(*, limit: CostAccessLimit, actor: Actor) -> None:
 def limit_member(*, membership: Membership, limit: CostAccessLimit | None, actor: Actor) -> None:
     """Limit the cost that a member sees; None: all cost of the account again.
 
-    MCP keys that the member created without a limit get it too, since she knows them, and keep it. Raises UserError
+    What the member made gets the limit too, in addition to those it has, and keeps it (`narrow_creations`). Raises UserError
     for an admin or owner.
     """
     account = membership.account
@@ -102,50 +159,13 @@ def limit_member(*, membership: Membership, limit: CostAccessLimit | None, actor
         raise UserError("Admins and owners see all cost. Change the role first.", field="limit")
     with account_scope(account):
         _assign(account, limit, membership=membership)
-        named = _limit_own_keys(account, membership.user, limit) if limit else []
-    detail = {"limit": limit.name if limit else None, "keys": named}
+    narrowed = narrow_creations(account, {membership.user_id: limit}, actor) if limit else []
     audit.record(
         account=account,
         actor=actor,
         action="cost_access.limit_member",
         target=membership.user.email,
-        detail=detail,
-    )
-
-
-def _limit_own_keys(account: Account, user: User, limit: CostAccessLimit) -> list[str]:
-    """Limit the member's own keys and return the names of those that changed."""
-    assigned = CostAccessAssignment.objects.filter(key__isnull=False).values("key")
-    keys = list(MCPKey.objects.filter(created_by=user, revoked_at=None).exclude(pk__in=assigned))
-    for key in keys:
-        _assign(account, limit, key=key)
-    return [key.name for key in keys]
-
-
-@transaction.atomic
-def limit_key(*, key: MCPKey, limit: CostAccessLimit | None, actor: Actor) -> None:
-    """Limit the cost that an MCP key sees, from its next request on; None: all cost of the account."""
-    with account_scope(key.account):
-        lock_account(key.account)
-        _assign(key.account, limit, key=key)
-    detail = {"id": key.pk, "limit": limit.name if limit else None}
-    audit.record(
-        account=key.account, actor=actor, action="cost_access.limit_key", target=key.name, detail=detail
-    )
-
-
-@transaction.atomic
-def limit_connection(*, connection: OAuthConnection, limit: CostAccessLimit | None, actor: Actor) -> None:
-    """Limit the cost that a connected app sees, in addition to its person's own limit; None: as much as the person."""
-    with account_scope(connection.account):
-        lock_account(connection.account)
-        _assign(connection.account, limit, connection=connection)
-    audit.record(
-        account=connection.account,
-        actor=actor,
-        action="cost_access.limit_connection",
-        target=f"{connection.application.name} of {connection.holder}",
-        detail={"limit": limit.name if limit else None},
+        detail={"limit": limit.name if limit else None, "narrowed": names_of(narrowed)},
     )
 
 
@@ -208,7 +228,7 @@ def limit_provider(*, provider: IdentityProvider, limit: CostAccessLimit | None,
 @transaction.atomic
 def join_limit(provider: IdentityProvider, membership: Membership, actor: Actor) -> None:
     """Assign to a new member the limit she had when she left, or else that of her provider. Also to an admin, whose
-    limit is not applied: her groups may make her a viewer a moment later. Keys that she created get it too, as in
+    limit is not applied: her groups may make her a viewer a moment later. What she made gets it too, as in
     `limit_member`."""
     account = membership.account
     with account_scope(account):
@@ -218,7 +238,7 @@ def join_limit(provider: IdentityProvider, membership: Membership, actor: Actor)
         if row is None:
             return
         _assign(account, row.limit, membership=membership)
-        named = _limit_own_keys(account, membership.user, row.limit)
+        narrowed = narrow_creations(account, limits_of_members(account, [membership]), actor)
         FormerMemberLimit.objects.filter(user=membership.user).delete()
     audit.record(
         account=account,
@@ -227,7 +247,7 @@ def join_limit(provider: IdentityProvider, membership: Membership, actor: Actor)
         target=membership.user.email,
         detail={
             "limit": row.limit.name,
-            "keys": named,
+            "narrowed": names_of(narrowed),
             "provider": provider.name,
             "restored": former is not None,
         },
@@ -254,7 +274,7 @@ def assign_choice(row: Limited, choice: str, actor: Actor) -> None:
     if row.account is None:
         return
     with account_scope(row.account):
-        limit = CostAccessLimit.objects.filter(pk=id_of(choice) or 0).first() if choice else None
+        limit = limits(row.account).filter(pk=id_of(choice) or 0).first() if choice else None
     if choice and limit is None:
         raise UserError("Choose a limit from the list.", field="limit")
     if isinstance(row, Invitation):
@@ -272,8 +292,7 @@ def _assign(account: Account, limit: CostAccessLimit | None, **assignee: Any) ->
     if limit is None:
         CostAccessAssignment.objects.filter(**assignee).delete()
         return
-    if limit.account_id != account.pk:
-        raise ValueError("the limit is of another account")
+    check_account(account, limit)
     CostAccessAssignment.objects.update_or_create(**assignee, defaults={"limit": limit, "account": account})
 
 

@@ -18,4 +18,28 @@ urlpatterns = [
     ),
     path("settings/cost-access/keys/<int:key_id>/", readers.change_key, name="cost_access_key"),
     path("settings/cost-access/apps/<int:connection_id>/", readers.change_app, name="cost_access_app"),
+    path(
+        "settings/cost-access/data-exports/<int:data_export_id>/",
+        readers.change_other,
+        {"kind": "data_export"},
+        name="cost_access_data_export",
+    ),
+    path(
+        "settings/cost-access/report-schedules/<int:schedule_id>/",
+        readers.change_other,
+        {"kind": "report_schedule"},
+        name="cost_access_report_schedule",
+    ),
+    path(
+        "settings/cost-access/alert-channels/<int:channel_id>/",
+        readers.change_other,
+        {"kind": "alert_channel"},
+        name="cost_access_alert_channel",
+    ),
+    path(
+        "settings/cost-access/alerts/<int:subscription_id>/",
+        readers.change_other,
+        {"kind": "alert_subscription"},
+        name="cost_access_alert_subscription",
+    ),
 ]

@@ -1,9 +1,11 @@
-"""Warnings of data exports for data health: exports that fail, and those with an overdue run that no worker has started."""
+"""Registrations of data exports with lower apps: their cost access, and warnings for data health about exports that fail
+and those with an overdue run that no worker has started."""
 
 from __future__ import annotations
 
 from django.db.models import Exists, OuterRef, Q
 
+from accounts.creations import CreationKind, add_creation_kind
 from accounts.models import Account
 from finops.connections.states import GRACE
 from finops.data_exports.models import DataExport, DataExportRun
@@ -25,4 +27,5 @@ def export_warnings(account: Account) -> list[str]:
     ]
 
 
+add_creation_kind("data export", CreationKind(noun="data export", model=DataExport, reader="data_export"))
 health_warnings.add("data exports", export_warnings)

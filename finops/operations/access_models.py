@@ -79,13 +79,16 @@ ACCESS = ModelGroup(
         Entry("accounts.ClientAssertion", ("application", "expires_at"), title="Client assertions"),
         Entry(
             "cost_access.CostAccessLimit",
-            ("name", "account", "alternatives", "created_at"),
+            ("name", "account", "alternatives", "created_at", "earlier_of"),
             ("name",),
             title="Cost access limits",
         ),
         Entry(
             "cost_access.CostAccessAssignment",
-            ("limit", "account", "membership", "key", "connection", "provider", "created_at"),
+            (
+                *("limit", "account", "membership", "key", "connection", "data_export", "report_schedule"),
+                *("alert_channel", "alert_subscription", "provider", "created_at"),
+            ),
             ("limit__name",),
             title="Limited readers",
         ),

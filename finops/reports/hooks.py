@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from django.db.models import Model, Q
 
+from accounts.creations import CreationKind, add_creation_kind
 from finops.alerts.models import AlertChannel
 from finops.allocation.models import Team
 from finops.costs.dependants import dependants
 from finops.reports.models import ReportSchedule
 from finops.reports.services import schedule_text
+
+add_creation_kind(
+    "report schedule",
+    CreationKind(
+        noun="report schedule",
+        model=ReportSchedule,
+        reader="report_schedule",
+        related=("channel", "team"),
+        name=schedule_text,
+    ),
+)
 
 
 @dependants.register("report schedule")

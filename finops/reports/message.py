@@ -14,6 +14,7 @@ from finops.costs.charts import row_name, series_tables
 from finops.insights.charts import move_name
 from finops.lake.engine.conversion import display_currency
 from finops.lib import sentences
+from finops.lib.cost_access import limit_line
 from finops.lib.drawings.chart import ColumnChart, chart_of
 from finops.lib.formats import dates, numbers
 from finops.lib.formats.sentences import reader_text
@@ -58,8 +59,11 @@ def _csv(report: Report) -> Attachment:
 
 
 def _summary(report: Report) -> Iterator[str]:
-    """Return the first sentence, the change, and the page's notes, as far as an email has room."""
+    """Return the limit of cost access, the first sentence, the change, and the page's notes, as far as an email has
+    room."""
     notes = report_notes(report)
+    if line := limit_line():
+        yield line
     yield notes.first_sentence
     for total in shown_totals(report):
         if change := _change_text(total):

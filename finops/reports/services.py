@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -18,8 +20,10 @@ from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.services import deliver
 from finops.alerts.services.delivery_rows import hold_channel
 from finops.allocation.models import Team
+from finops.cost_access.queries import limits_of_each
+from finops.cost_access.resolution import access_of
 from finops.costs.queries.sources import load_sources
-from finops.exchange_rates.display import account_display
+from finops.exchange_rates.display import account_currencies, account_display
 from finops.lib import clock
 from finops.lib.errors import UserError, unknown_value
 from finops.lib.fixed_window import seconds_to_wait
@@ -63,7 +67,7 @@ def create_report_schedule(*, account: Account, actor: Actor, draft: ReportSched
         lock_account(account)
         _check_room()
         row = ReportSchedule(
-            account=account, created_by=actor.user, created_at=clock.now(), **_checked_fields(draft)
+            account=account, created_by_id=actor.creator_id, created_at=clock.now(), **_checked_fields(draft)
         )
         row.sent_month = row.send_time.newest_month_due(clock.now())
         row.full_clean(exclude=["account"])
@@ -164,17 +168,27 @@ def send_if_due(*, account: Account, schedule_id: int) -> AlertDelivery | None:
     """Send a report that is due; None if it is not due, or cannot be created now, and the schedule has the reason.
     Safe to call repeatedly, concurrently, and after a kill at any moment: the month is saved with its delivery in one
     transaction."""
-    with account_scope(account), account_display(account):
+    with account_scope(account):
         rows = ReportSchedule.objects.filter(_may_be_due()).select_related("account", "team")
         row = rows.filter(pk=schedule_id).first()
         if row is None or not _is_due(row):
             return None
         try:
-            report = _report(row)
+            with _access(row), account_display(account):
+                return _send(row, _report(row))
         except UserError as problem:
             ReportSchedule.objects.filter(pk=row.pk).update(problem=problem.message)
             return None
-        return _send(row, report)
+
+
+@contextmanager
+def _access(row: ReportSchedule) -> Iterator[None]:
+    """The cost of the schedule's limits and of its channel's. Raises UserError if a limit cannot be applied."""
+    limits = limits_of_each({"report_schedule": row.pk, "alert_channel": row.channel_id})
+    with access_of(row.account, limits):
+        if limits:
+            row.account.currencies = account_currencies(row.account)
+        yield
 
 
 def _may_be_due() -> Q:

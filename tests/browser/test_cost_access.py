@@ -68,3 +68,33 @@ def test_an_admin_limits_a_viewer(console: LiveServer, new_page: NewPage, width:
     row.get_by_role("combobox").select_option("All cost")
     row.get_by_role("button", name="Change").click()
     expect(page.get_by_text(": all cost.")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, *also_long(390)])
+def test_pages_say_what_a_limit_and_a_removal_concern_before_they_do(
+    console: LiveServer, new_page: NewPage, width: int
+) -> None:
+    """Nothing is confirmed here: other tests need the member."""
+    name, key = f"Own {width}", f"Notebook {width}"
+    member = new_page("member", width=width)
+    member.goto("/a/acme/settings/mcp-keys/new/")
+    member.get_by_label("Name").fill(key)
+    member.get_by_role("button", name="Create key").click()
+    page = new_page("admin", width=width)
+    page.goto(f"{BASE}new/")
+    page.get_by_label("Name").fill(name)
+    add_filter(page, "Add filter", "service", "BigQuery")
+    page.get_by_role("button", name="Create limit").click()
+    row = page.get_by_role("row", name="member@")
+    row.get_by_role("combobox").select_option(name)
+    row.get_by_role("button", name="Change").click()
+    expect(page.get_by_text(key)).to_be_visible()
+    assert page.evaluate(FAULTS) == []
+    assert overflow(page) == 0
+    page.get_by_role("link", name="Cancel").click()
+    page.goto("/a/acme/settings/members/")
+    page.get_by_role("row", name="member@").get_by_role("link", name="Remove").click()
+    expect(page.get_by_text(key)).to_be_visible()
+    expect(page.get_by_label("MCP keys")).to_have_value("")
+    assert page.evaluate(FAULTS) == []
+    assert overflow(page) == 0

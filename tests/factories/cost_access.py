@@ -16,8 +16,9 @@ from accounts.models import Account, Membership, Role, User
 from accounts.scoping import account_scope
 from accounts.services import add_member
 from finops.allocation.services.teams import create_team, own_value, set_team_key
+from finops.cost_access.creations import limit_key
 from finops.cost_access.models import CostAccessLimit
-from finops.cost_access.services import create_limit, limit_key, limit_member
+from finops.cost_access.services import create_limit, limit_member
 from finops.costs.spend_query import CostFilter
 from tests.cast import Cast
 from tests.factories.cost_access_settings import add_settings, add_stored_secrets

@@ -19,7 +19,8 @@ from accounts.models import MCPKey
 from accounts.scoping import account_scope
 from accounts.services import change_account
 from finops.allocation.services.cost_tags import create_cost_tag
-from finops.cost_access.services import create_limit, limit_key
+from finops.cost_access.creations import limit_key
+from finops.cost_access.services import create_limit
 from finops.costs import queries
 from finops.costs.services.cost_view import change_cost_view
 from finops.costs.spend_query import CostFilter

@@ -12,6 +12,7 @@ from django.db.models import Max, Q, QuerySet
 
 from accounts.models import Account
 from finops.alerts.models import AlertSubscription
+from finops.alerts.queries.limits import limits_that_silence
 from finops.alerts.schemas import SubscriptionsQuery
 from finops.alerts.triggers.anomaly import dimension_of
 from finops.budgets.queries.statuses import budgets_of
@@ -121,15 +122,26 @@ def _rows(
     last_fired_at = Max("firings__fired_at", filter=~Q(firings__message={}))
     every = subscriptions.select_related(*RELATED, "created_by").annotate(last_fired_at=last_fired_at)
     rows = list(every.order_by("-created_at", "-pk")[part or slice(None)])
+    limited = limits_that_silence(account, rows) if sees_whole_account() else {}
     watches = anomaly_settings(account).watches if rows else []
     billed = account.currencies if any(each.currency for each in rows) else []
     shown = [account.display_currency] if account.display_currency else billed
     # Anomalies keep the currency that they were detected in, also one without an exchange rate.
     detected = list(dict.fromkeys([*shown, *billed])) if billed else []
-    return [_row(each, watches, detected if each.trigger == Trigger.ANOMALY else shown) for each in rows]
+    return [
+        _row(
+            each,
+            watches,
+            detected if each.trigger == Trigger.ANOMALY else shown,
+            [limit.name for limit in limited.get(each.pk, [])],
+        )
+        for each in rows
+    ]
 
 
-def _row(row: AlertSubscription, watches: Sequence[str], currencies: Sequence[str]) -> SubscriptionRow:
+def _row(
+    row: AlertSubscription, watches: Sequence[str], currencies: Sequence[str], limits: Sequence[str]
+) -> SubscriptionRow:
     return SubscriptionRow(
         id=row.pk,
         about=subscription_text(row),
@@ -158,8 +170,16 @@ def _row(row: AlertSubscription, watches: Sequence[str], currencies: Sequence[st
         last_fired_at=getattr(row, "last_fired_at", None),
         created_at=row.created_at,
         created_by=row.created_by.email if row.created_by else "",
-        warning=_warning(row, watches, currencies),
+        warning=_limit_warning(limits) or _warning(row, watches, currencies),
     )
+
+
+def _limit_warning(limits: Sequence[str]) -> str:
+    """Return that these limits silence the subscription; empty without a limit."""
+    if not limits:
+        return ""
+    names = join_with_and([quote(name) for name in dict.fromkeys(limits)])
+    return f"Cost access is limited to {names}, and this contains other cost."
 
 
 def _warning(row: AlertSubscription, watches: Sequence[str], currencies: Sequence[str]) -> str:

@@ -57,7 +57,9 @@ def create_channel(
     with transaction.atomic(), account_scope(account):
         lock_account(account)
         _check_cap()
-        channel = AlertChannel(account=account, kind=kind, created_by=actor.user, created_at=clock.now())
+        channel = AlertChannel(
+            account=account, kind=kind, created_by_id=actor.creator_id, created_at=clock.now()
+        )
         _fill(channel, name, checked_target)
         channel.save(force_insert=True)
         _record(channel, actor, "create", {"kind": kind, "target": channel.shown_target})

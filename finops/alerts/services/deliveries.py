@@ -42,6 +42,7 @@ from finops.alerts.services.delivery_rows import (
     same_receiver,
 )
 from finops.alerts.services.event_ends import end_subscription
+from finops.cost_access.queries import limited_since
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.sealing import Unsealable
@@ -65,6 +66,8 @@ EVENT_ATTEMPTS: Final = 4
 LONGEST_WAIT: Final = timedelta(days=1)
 """The maximum wait that a receiver may request by Retry-After."""
 
+NARROWED: Final = "Cost access of the subscription or channel was limited after this message was written."
+
 Status = AlertDelivery.Status
 
 
@@ -78,7 +81,7 @@ def send_now(delivery_id: int) -> AlertDelivery | None:
 @transaction.atomic
 def claim_delivery(delivery_id: int) -> AlertDelivery | None:
     locked = AlertDelivery.objects.select_for_update(skip_locked=True, of=("self",))
-    rows = locked.select_related("channel", "account", "event_subscription__connection__user")
+    rows = locked.select_related("channel", "account", "firing", "event_subscription__connection__user")
     now = clock.now()
     row = rows.filter(pk=delivery_id, status=Status.WAITING, next_attempt_at__lte=now).first()
     if row is None:
@@ -106,7 +109,9 @@ def carry_out(row: AlertDelivery) -> AlertDelivery | None:
 def _receiver_problem(row: AlertDelivery) -> str:
     """Return why nothing may be sent to the channel or event subscription any more; empty while it may."""
     if row.channel_kind != AlertDelivery.EVENT:
-        return "" if row.channel is not None else "The channel was deleted."
+        if row.channel is None:
+            return "The channel was deleted."
+        return NARROWED if _was_narrowed(row) else ""
     subscription = row.event_subscription
     if subscription is None:
         return "The event subscription ended."
@@ -120,6 +125,16 @@ def _receiver_problem(row: AlertDelivery) -> str:
         # After this transaction, which holds the delivery: ending takes the subscription first.
         transaction.on_commit(lambda: end_subscription(subscription=subscription, reason=problem))
     return problem
+
+
+def _was_narrowed(row: AlertDelivery) -> bool:
+    """Whether the message is older than a limit of its subscription or channel. Always false for a test message, which
+    contains no cost. One query."""
+    readers = {
+        "alert_channel": row.channel_id,
+        "alert_subscription": row.firing.subscription_id if row.firing else None,
+    }
+    return not row.is_test and limited_since(readers, row.created_at)
 
 
 def _max_attempts(row: AlertDelivery) -> int:
@@ -230,13 +245,13 @@ def deliver(
 @transaction.atomic
 def resend(*, delivery: AlertDelivery, actor: Actor) -> AlertDelivery:
     """Send the same message to the same channel again, as a new delivery that refers to the old one. Raises UserError
-    when the channel is deleted, or the delivery is still being tried."""
+    when the channel is deleted or was limited since, or the delivery is still being tried."""
     account = delivery.account
     with account_scope(account):
         hold_channel(delivery.channel_id)
         row = (
             AlertDelivery.objects.select_for_update(of=("self",))
-            .select_related("channel")
+            .select_related("channel", "firing")
             .get(pk=delivery.pk)
         )
         if row.channel_kind == AlertDelivery.EVENT:
@@ -245,6 +260,8 @@ def resend(*, delivery: AlertDelivery, actor: Actor) -> AlertDelivery:
             raise UserError("The channel was deleted, so this delivery cannot be resent.")
         if row.status == Status.WAITING:
             raise UserError("Delivery is still in progress. Resend it when it has ended.")
+        if _was_narrowed(row):
+            raise UserError(NARROWED)
         message = msgspec.convert(row.message, Message)
         new_delivery = create_delivery(account, row.channel, message, firing=row.firing, resend_of=row)
         audit.record(

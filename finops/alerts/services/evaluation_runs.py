@@ -21,6 +21,7 @@ from accounts.scoping import account_scope
 from finops.alerts.evaluation import AlertCandidate, Evaluation
 from finops.alerts.events.evaluation import EventEvaluation
 from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
+from finops.alerts.queries.limits import sending_subscriptions
 from finops.alerts.services.deliveries import deliver
 from finops.alerts.services.delivery_rows import hold_channel
 from finops.alerts.services.event_emission import emit
@@ -156,7 +157,7 @@ def _fire(candidate: AlertCandidate) -> AlertDelivery | None:
         target=snapshot.target,
     )
     subscription = rows.select_related("account", "channel").first()
-    if subscription is None:
+    if subscription is None or not sending_subscriptions(subscription.account, [subscription]):
         return None
     new = _insert_firings(subscription, candidate.keys)
     if not new:

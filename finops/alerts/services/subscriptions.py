@@ -232,7 +232,7 @@ def _create_row(account: Account, actor: Actor, resolved: ResolvedSubscription) 
         unit_metric_id=resolved.unit_metric_id,
         target=resolved.target,
         fingerprint=resolved.fingerprint,
-        created_by=actor.user,
+        created_by_id=actor.creator_id,
         created_at=clock.now(),
     )
     row.full_clean(exclude=["account"])

@@ -54,9 +54,10 @@ def cost_access_form(context: template.Context, reader: Reader) -> dict[str, Any
 def cost_access_note(context: template.Context, kind: str, pk: int, search: str = "") -> dict[str, Any]:
     """The limit of a row in a list of members, invitations or keys; `search` links to it among the readers, if there
     are limits to choose from. Two queries a page."""
-    limit = _limits(context).get((kind, pk))
+    limits = _limits(context).get((kind, pk), [])
     may_change = bool(search and context["request"].membership.may(Role.ADMIN) and _choices(context))
-    return {"limit": limit, "slug": context["account"].slug, "search": search if may_change else ""}
+    names = " and ".join(limit.name for limit in limits)
+    return {"limit_name": names, "slug": context["account"].slug, "search": search if may_change else ""}
 
 
 @register.inclusion_tag("cost_access/_app_form.html", takes_context=True)
@@ -64,14 +65,13 @@ def cost_access_of_app(context: template.Context, app: Any) -> dict[str, Any]:
     """The limit of a connected app, and the form to choose another: an admin changes any app, others limit an own app
     without a limit. Two queries a page."""
     request = context["request"]
-    limit = _limits(context).get(("connection", app.id))
+    app_limits = _limits(context).get(("connection", app.id), [])
     is_admin = request.membership.may(Role.ADMIN)
     # The names of other limits are no matter of a limited reader.
     is_own = app.person_id == request.user.pk and not limit_of_page(request)
-    may_choose = is_admin or (limit is None and is_own)
-    reader = Reader("app", app.id, app.title, "", limit.pk if limit else None, limit.name if limit else "")
+    may_choose = is_admin or (not app_limits and is_own)
+    reader = Reader("app", app.id, app.title, "", tuple(app_limits))
     return {
-        "limit": limit,
         "limits": _choices(context) if may_choose else [],
         "reader": reader,
         "slug": context["account"].slug,
@@ -80,11 +80,11 @@ def cost_access_of_app(context: template.Context, app: Any) -> dict[str, Any]:
     }
 
 
-def _limits(context: template.Context) -> dict[tuple[str, int], CostAccessLimit]:
+def _limits(context: template.Context) -> dict[tuple[str, int], list[CostAccessLimit]]:
     request = context["request"]
     if not hasattr(request, "limits_by_reader"):
         request.limits_by_reader = limits_by_reader(request.account)
-    rows: dict[tuple[str, int], CostAccessLimit] = request.limits_by_reader
+    rows: dict[tuple[str, int], list[CostAccessLimit]] = request.limits_by_reader
     return rows
 
 

@@ -22,6 +22,7 @@ from finops.cost_access.limit_filters import DRAFT, alternative_rows, alternativ
 from finops.cost_access.models import CostAccessLimit
 from finops.cost_access.preview import preview_limit
 from finops.cost_access.queries import limits
+from finops.cost_access.readers import readers
 from finops.cost_access.resolution import alternatives_of
 from finops.cost_access.services import change_limit, create_limit, delete_limit
 from finops.costs.dimensions import registry
@@ -83,7 +84,7 @@ def new(request: AccountRequest) -> HttpResponse:
 @account_page(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: AccountRequest, limit_id: int) -> HttpResponse:
-    limit = get_object_or_404(CostAccessLimit.objects.select_related("account"), pk=limit_id)
+    limit = get_object_or_404(limits(request.account).select_related("account"), pk=limit_id)
     form = LimitForm(request.POST if request.method == "POST" else None, initial={"name": limit.name})
     if request.method == "POST" and form.is_valid():
         with FormErrors(form):
@@ -92,6 +93,7 @@ def edit(request: AccountRequest, limit_id: int) -> HttpResponse:
                 actor=request.actor,
                 name=form.cleaned_data["name"],
                 alternatives=_alternatives(request),
+                widens_creations=form.cleaned_data["widens_creations"],
             )
             messages.success(request, f"{form.cleaned_data['name']} saved. Its readers see the new cost now.")
             return redirect("cost_access", slug=request.account.slug)
@@ -101,7 +103,7 @@ def edit(request: AccountRequest, limit_id: int) -> HttpResponse:
 @account_page(Role.ADMIN)
 @require_POST
 def delete(request: AccountRequest, limit_id: int) -> HttpResponse:
-    limit = get_object_or_404(CostAccessLimit.objects.select_related("account"), pk=limit_id)
+    limit = get_object_or_404(limits(request.account).select_related("account"), pk=limit_id)
     with ErrorMessages(request):
         delete_limit(limit=limit, actor=request.actor)
         messages.success(request, f"{limit.name} deleted.")
@@ -146,11 +148,22 @@ def _form_page(
         "values_url": reverse("dimension_values", args=[request.account.slug]),
         "ops": OPS,
     }
+    if limit is not None and not request.htmx:
+        context["readers"] = _readers(request, limit)
     if request.htmx:
         answer = render(request, "cost_access/_limit_filters.html", context)
         return trigger_client_event(answer, "filter-change", after="swap")
     status = 400 if problem else 422 if form.errors else 200
     return render(request, "cost_access/limit_form.html", context, status=status)
+
+
+def _readers(request: AccountRequest, limit: CostAccessLimit) -> dict[str, list[str]]:
+    """The names of those whom a change of the limit concerns, by kind."""
+    names: dict[str, list[str]] = {}
+    for reader in readers(request.account):
+        if limit in reader.limits:
+            names.setdefault(reader.kind_label, []).append(reader.name or "Unnamed app")
+    return names
 
 
 def _form_filters(

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from finops.connections.connector import AccessError, MonthConflict, SourceError, SourceUnavailable
 from finops.connections.transports.bucket import BucketObject, StorageBucket
+from finops.cost_access.queries import limits_of_each
 from finops.data_exports.cost_months import ExportDimensions
 from finops.data_exports.destinations import destination_of
 from finops.data_exports.layout import COST, SPLITS, ExportLayout
@@ -39,6 +40,7 @@ from finops.data_exports.split_months import SplitMonths
 from finops.lake.engine.conversion import currency_scope
 from finops.lake.queries import cost_months
 from finops.lib import clock, disk, time_limit
+from finops.lib.cost_access import LimitedCostAccess
 from finops.lib.errors import UserError
 from finops.lib.jobs import internal_error
 from finops.notifications.models import Notification
@@ -169,6 +171,7 @@ class _ExportRun:
         start = time.monotonic()
         result = MonthResult(dataset=dataset, month=month_name(month), outcome=ExportOutcome.FAILED)
         try:
+            self._check_cost_access()
             fence.update_running(self._row, stage=f"writing {month_name(month)}")
             planned = plan()
             if planned is None:
@@ -193,6 +196,15 @@ class _ExportRun:
             seconds=round(time.monotonic() - start, 3),
         )
         return done, None
+
+    def _check_cost_access(self) -> None:
+        """Raises LimitedCostAccess for an export with limited cost access: its files contain whole bills."""
+        limits = limits_of_each({"data_export": self._export.pk})
+        if limits:
+            names = " and ".join(limit.name for limit in limits)
+            raise LimitedCostAccess(
+                f"The data export is limited to {names}, and contains all cost. Its files stay as they are."
+            )
 
     def _write(
         self,

@@ -51,7 +51,7 @@ def create_data_export(
         schedule=schedule,
         excluded_columns=_check_columns(excluded_columns),
         with_splits=with_splits,
-        created_by=actor.user,
+        created_by_id=actor.creator_id,
     )
     store_config(row, config)
     with account_scope(account):

@@ -9,7 +9,8 @@ from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
 from accounts.scoping import account_scope
 from finops.allocation.services.teams import create_team, own_value, release_value, set_team_key
-from finops.cost_access.services import create_limit, limit_key
+from finops.cost_access.creations import limit_key
+from finops.cost_access.services import create_limit
 from finops.costs.spend_query import CostFilter, Op
 from finops.exchange_rates.services import enter_rate
 from tests.cast import ACTOR, Cast

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from accounts.audit import Actor
-from accounts.keys import mint_mcp_key
 from accounts.models import AuditEntry, Membership, Role, User
 from accounts.scoping import account_scope
 from accounts.services.members import remove_member
 from accounts.sso.claims import Claims
 from accounts.sso.services import save_provider
 from accounts.sso.sign_in import person_of
-from finops.alerts.models import AlertRecipient
+from finops.alerts.models import AlertChannel, AlertRecipient
 from finops.alerts.recipients import recipients
 from finops.cost_access.models import CostAccessAssignment, CostAccessLimit, FormerMemberLimit
 from finops.cost_access.queries import limit_of_membership
@@ -161,21 +159,21 @@ def test_a_limit_that_was_lifted_or_deleted_does_not_come_back(cast: Cast, limit
     assert limits == ["", ""]
 
 
-def test_keys_that_she_created_before_get_the_limit_that_she_comes_back_with(
+def test_what_she_made_before_gets_the_limit_that_she_comes_back_with(
     cast: Cast, limit: CostAccessLimit
 ) -> None:
-    """She knows them."""
     scim = create_scim(cast.account)
     ann = scim.create_user("ann")
     person = User.objects.get(email="ann@example.com")
-    key, _plaintext = mint_mcp_key(
-        account=cast.account, actor=Actor.of_user(person), name="Notebook", scope="read"
-    )
+    with account_scope(cast.account):
+        channel = AlertChannel.objects.create(
+            account=cast.account, name="Hook", kind="slack", created_by=person
+        )
     save_provider(provider=scim.provider, actor=ACTOR, limit=str(limit.pk))
     deactivate_and_reactivate(scim, ann)
 
     with account_scope(cast.account):
-        assert CostAccessAssignment.objects.get(key=key).limit == limit
+        assert CostAccessAssignment.objects.get(alert_channel=channel).limit == limit
 
 
 def test_alerts_are_mailed_to_no_limited_member_and_not_to_her_who_left(

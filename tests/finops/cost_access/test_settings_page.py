@@ -323,10 +323,19 @@ def test_a_limit_at_the_consent_page_is_of_the_account_chosen(bill: Account, cas
     assert [each.limit_id for each in CostAccessAssignment.objects.unscoped()] == [other.pk]
 
 
-def test_a_limited_person_is_offered_no_limit_at_the_consent_page(bill: Account, cast: Cast) -> None:
+def test_a_limited_person_is_offered_no_limit_at_the_consent_page_and_her_app_gets_hers(
+    bill: Account, cast: Cast
+) -> None:
     limit = limit_of(cast)
+    other = create_limit(
+        account=cast.account,
+        actor=cast.actor,
+        name="Other",
+        alternatives=[[CostFilter(dimension="service", values=["S3"])]],
+    )
     limit_member(membership=membership(cast, cast.member), limit=limit, actor=cast.actor)
     client = OAuthClient()
     assert "Core" not in text_of(signed_in(cast.member).get(client.authorize_url()))
-    client.code(cast.member, post={"limit": str(limit.pk)})
-    assert not CostAccessAssignment.objects.unscoped().filter(connection__isnull=False).exists()
+    client.code(cast.member, post={"limit": str(other.pk)})
+    rows = CostAccessAssignment.objects.unscoped().filter(connection__user=cast.member)
+    assert [row.limit_id for row in rows] == [limit.pk]

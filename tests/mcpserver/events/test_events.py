@@ -15,7 +15,8 @@ from finops.alerts.models import AlertDelivery, EventFiring, EventSubscription
 from finops.alerts.services.evaluation_runs import due_accounts, evaluate_if_due
 from finops.change_events.models import EventSource
 from finops.connections.models import CostConnection
-from finops.cost_access.services import create_limit, limit_key
+from finops.cost_access.creations import limit_key
+from finops.cost_access.services import create_limit
 from finops.costs.models import CostSource
 from finops.costs.services import create_cost_source, import_files
 from finops.costs.spend_query import CostFilter

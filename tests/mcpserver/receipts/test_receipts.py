@@ -9,7 +9,8 @@ import pytest
 
 from accounts.keys import mint_mcp_key
 from accounts.scoping import account_scope
-from finops.cost_access.services import change_limit, create_limit, limit_key
+from finops.cost_access.creations import limit_key
+from finops.cost_access.services import change_limit, create_limit
 from finops.costs.spend_query import CostFilter
 from finops.receipts.models import AnswerReceipt, AnswerState
 from tests.cast import Cast

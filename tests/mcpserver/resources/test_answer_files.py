@@ -15,7 +15,8 @@ from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
 from accounts.models import Account
 from finops.activity.models import CallMethod
-from finops.cost_access.services import create_limit, limit_key
+from finops.cost_access.creations import limit_key
+from finops.cost_access.services import create_limit
 from finops.costs.spend_query import CostFilter
 from finops.exchange_rates.services import enter_rate
 from finops.lib import clock
