@@ -9,18 +9,19 @@ from typing import Any
 from django.test import Client
 
 from accounts.models import User
+from tests.accounts.sso.scim.client import Scim
 from tests.any_input.inputs import Sent
 from tests.cast import Cast, reauthenticated, signed_in
 from tests.credentials import entries
 from tests.credentials.endpoints import PROVIDER_ID
 from tests.credentials.test_idempotency_keys import BODIES as PUSHES
-from tests.finops.connections.pushes.push_steps import create_cost_client
+from tests.finops.connections.pushes.push_steps import create_cost_client, row
 from tests.ingestion.formats.test_otlp import attributes, delta, gauge, point, request_of
 from tests.ingestion.push_client import event as usage_event
 from tests.isolation.discovery import Route, fill
 from tests.isolation.test_admin import url_of as admin_url_of
 from tests.isolation.test_urls import url_of as page_url_of
-from tests.mcpserver.mcp_client import META, mint
+from tests.mcpserver.mcp_client import mint
 
 _ARGUMENTS = {
     "name": "create_budget", "number": "1", "month": "2026-05", "push_id": PROVIDER_ID, "provider_id": PROVIDER_ID, "resource_id": "1",
@@ -38,7 +39,8 @@ _USER = {
 _GROUP = {
     "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
     "displayName": "G",
-    "members": [{"value": "1"}],
+    "members": list[object](),
+    "externalId": "1",
 }
 _SEARCH = {"filter": 'userName eq "ann@example.com"', "startIndex": 1, "count": 1, "attributes": ["userName"]}
 _PATCH = {
@@ -70,7 +72,7 @@ BODIES: Mapping[str, Callable[[], object]] = {
         "jsonrpc": "2.0",
         "id": 1,
         "method": "tools/call",
-        "params": {"name": "querySpend", "arguments": {"period": "last_month", "group_by": ["service"]}, "_meta": META},
+        "params": {"name": "querySpend", "arguments": {"period": "last_month", "group_by": ["service"]}},
     },
     "api/v1/tools/<str:name>": lambda: {"name": "Core", "amount": 1500.5, "currency": "USD"},
     "api/v1/configuration/plan": lambda: {"version": 1, "budgets": [{"name": "Core", "amount": 5, "currency": "USD"}]},
@@ -87,25 +89,39 @@ BODIES: Mapping[str, Callable[[], object]] = {
     "scim/v2/<uuid:provider_id>/Users/.search": lambda: _SEARCH,
     "scim/v2/<uuid:provider_id>/Users/<str:resource_id>": lambda: _PATCH,
     "scim/v2/<uuid:provider_id>/Groups": lambda: _GROUP,
-    "scim/v2/<uuid:provider_id>/Groups/.search": lambda: _SEARCH,
-    "scim/v2/<uuid:provider_id>/Groups/<str:resource_id>": lambda: _PATCH,
+    "scim/v2/<uuid:provider_id>/Groups/.search": lambda: {**_SEARCH, "filter": 'displayName eq "G"', "attributes": ["displayName"]},
+    "scim/v2/<uuid:provider_id>/Groups/<str:resource_id>": lambda: _GROUP,
 }  # fmt: skip
 """A body that each endpoint of programs accepts."""
 
 
-def bearer_of(path: str, cast: Cast) -> str:
-    """The token of a program that may use the path; empty for pages."""
+METHODS = {
+    "api/costs/pushes/<str:push_id>/parts/<str:number>": "PUT",
+    "scim/v2/<uuid:provider_id>/Users/<str:resource_id>": "PATCH",
+    "scim/v2/<uuid:provider_id>/Groups/<str:resource_id>": "PUT",
+}
+"""The method that takes the body, where it is not POST."""
+
+
+def _program_of(path: str, cast: Cast) -> tuple[str, dict[str, str]]:
+    """The token of a program that may use the path, and rows of its own that the path names; empty for pages."""
     if path.startswith("api/usage"):
-        return entries.usage_key(cast)[1]
+        return entries.usage_key(cast)[1], {}
     if path.startswith("api/events"):
-        return entries.event_key(cast)[1]
+        return entries.event_key(cast)[1], {}
     if path.startswith(("api/costs", "^api/costs")):
-        return create_cost_client(cast).key
+        cost_client = create_cost_client(cast)
+        push = cost_client.open()
+        cost_client.put(push, 1, {"rows": [row()]})
+        return cost_client.key, {"push_id": push.rpartition("/")[2]}
     if path.startswith(("api/mcp", "api/v1", "^api/v1")):
-        return mint(cast, "read_write")
+        return mint(cast, "read_write"), {}
     if path.startswith(("scim/", "^scim/")):
-        return entries.scim_token(cast)[1]
-    return ""
+        token, plaintext = entries.scim_token(cast)
+        user = Scim(token.provider, plaintext).create_user("owner")["id"]
+        group = Scim(token.provider, plaintext).create_group("Everyone", user)["id"]
+        return plaintext, {"resource_id": group if "Groups" in path else user}
+    return "", {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,11 +132,12 @@ class Endpoint:
     client: Client
     headers: Mapping[str, str]
     valid: object
+    method: str
 
     def send(self, sent: Sent) -> Any:
         send: Any = self.client.generic  # its stub says a class of its own
         return send(
-            sent.method,
+            self.method if sent.method == "POST" else sent.method,
             self.url,
             sent.body,
             sent.content_type,
@@ -130,7 +147,7 @@ class Endpoint:
 
 
 def endpoint_of(route: Route, cast: Cast) -> Endpoint:
-    token = bearer_of(route.path, cast)
+    token, values = _program_of(route.path, cast)
     client = Client()
     if route.path.startswith("admin/"):
         client = signed_in(User.objects.create_superuser("operator@example.com", "a long enough secret"))
@@ -139,22 +156,21 @@ def endpoint_of(route: Route, cast: Cast) -> Endpoint:
     client.raise_request_exception = False
     make_body = BODIES.get(route.path)
     return Endpoint(
-        url=_url_of(route, cast),
+        url=_url_of(route, cast, values),
         client=client,
         headers={"authorization": f"Bearer {token}"} if token else {},
         valid=make_body() if make_body else None,
+        method=METHODS.get(route.path, "POST"),
     )
 
 
-def _url_of(route: Route, cast: Cast) -> str:
+def _url_of(route: Route, cast: Cast, values: Mapping[str, str]) -> str:
     if route.path.startswith("a/<slug:slug>/"):
         return page_url_of(route, cast.account)
     if route.path.startswith("admin/"):
         return admin_url_of(route)
-    values = {name: _ARGUMENTS[name] for name in route.arguments if name != "slug"}
-    return fill(
-        Route(_plain(route.path), route.view, route.name, route.arguments), cast.account.slug, dict(values)
-    )
+    named = Route(_plain(route.path), route.view, route.name, route.arguments)
+    return fill(named, cast.account.slug, {**_ARGUMENTS, **values})
 
 
 def _plain(path: str) -> str:

@@ -6,6 +6,7 @@ each fault to tests/data/soak/found.jsonl.
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -57,8 +58,8 @@ class Walk:
         self.endpoint, self.faults = endpoint, faults
         self.count, self.last = 0, Sent()
 
-    def check(self, sent: Sent) -> None:
-        """Raises AssertionError for a fault, with its traceback."""
+    def check(self, sent: Sent) -> int:
+        """Return the status. Raises AssertionError for a fault, with its traceback."""
         self.count, self.last = self.count + 1, sent
         self.faults.clear()
         cache.clear()
@@ -67,6 +68,7 @@ class Walk:
             answer = self.endpoint.send(sent)
             transaction.set_rollback(True)
         assert answer.status_code < 500, f"{self.endpoint.url}\n{sent}\n{''.join(self.faults[-1:])}"
+        return int(answer.status_code)
 
     def run(self, route: Route) -> None:
         """Check what every run checks of a URL, then generated requests."""
@@ -77,8 +79,11 @@ class Walk:
             plausible = [(name, values[0]) for name, values in fields.items() if values]
             self.check(Sent(body=inputs.as_form(plausible).encode()))
         valid = self.endpoint.valid
-        for body in inputs.edges(valid) if valid is not None else ():
-            self.check(Sent(content_type=inputs.JSON, body=body))
+        if valid is not None:
+            # Else all hostile ones would end at the first check.
+            assert self.check(Sent(content_type=inputs.JSON, body=json.dumps(valid).encode())) < 300
+            for body in inputs.edges(valid):
+                self.check(Sent(content_type=inputs.JSON, body=body))
         with_settings = settings(
             max_examples=inputs_of(route),
             deadline=None,
@@ -87,7 +92,11 @@ class Walk:
             phases=[Phase.generate, Phase.shrink],
             suppress_health_check=list(HealthCheck),
         )
-        with_settings(given(inputs.requests(fields, valid))(self.check))()
+
+        def check(sent: Sent) -> None:
+            self.check(sent)
+
+        with_settings(given(inputs.requests(fields, valid))(check))()
 
 
 def inputs_of(route: Route) -> int:
