@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -10,7 +11,16 @@ from django.urls import reverse
 
 from accounts.audit import Actor
 from accounts.keys import revoke_mcp_key
-from accounts.models import Account, AccountDeletion, OAuthApplication, User
+from accounts.models import (
+    Account,
+    AccountDeletion,
+    MCPKey,
+    OAuthApplication,
+    OAuthConnection,
+    ServiceAccount,
+    User,
+)
+from accounts.oauth.clients import client_label
 from accounts.oauth.service_accounts import delete_service_account
 from accounts.oauth.services import delete_client, disconnect
 from accounts.security import visits
@@ -86,6 +96,26 @@ def _end_access(user: User, actor: Actor) -> str:
         f"Ended: {access.sessions} {plural('sessions', access.sessions)}, {access.connections} connected "
         f"{plural('apps', access.connections)}, {access.keys} MCP {plural('keys', access.keys)}."
     )
+
+
+def _credentials_of(user: User) -> list[tuple[str, int]]:
+    """The credentials that end with the person's access, by name, also of accounts that the person left."""
+    # Unscoped: of every account of the person.
+    keys = MCPKey.objects.unscoped().filter(created_by=user, revoked_at=None)
+    service_accounts = ServiceAccount.objects.unscoped().filter(created_by=user)
+    connections = OAuthConnection.objects.unscoped().filter(user=user)
+    names = [
+        *(f"MCP key {row.name}, {row.account.name}" for row in keys.select_related("account")),
+        *(
+            f"Service account {row.name}, {row.account.name}"
+            for row in service_accounts.select_related("account")
+        ),
+        *(
+            f"Connected app {client_label(row.application)}, {row.account.name}"
+            for row in connections.select_related("account", "application")
+        ),
+    ]
+    return list(Counter(names).items())
 
 
 def _delete_client(application: OAuthApplication, actor: Actor) -> str:
@@ -179,10 +209,11 @@ ACTIONS: Final[dict[str, dict[str, RowAction]]] = {
     "accounts.User": {
         "end-access": RowAction(
             "End all access",
-            "Ends every session and connected app of this person, and the MCP keys that the person created. Signing in again "
-            "is possible.",
+            "Ends every session and connected app of this person, and the MCP keys and service accounts that the person created. "
+            "Signing in again is possible.",
             _end_access,
             is_danger=True,
+            preview=_credentials_of,
         ),
         "let-look": RowAction(
             "Make operator: view only",

@@ -135,8 +135,11 @@ def test_all_access_of_a_person_ends_and_she_and_her_accounts_see_it(
     _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
     tokens = OAuthClient().connect(cast.member)
 
+    page = operator_client.get(action_url(User, cast.member.pk, "end-access")).content.decode()
     operator_client.post(action_url(User, cast.member.pk, "end-access"))
 
+    assert "MCP key Claude, Acme" in page
+    assert "Connected app Test client" in page
     assert client.get("/a/acme/").status_code == 302
     assert authenticate_mcp_key(plaintext) is None
     assert mcp_status(tokens.access) == 401
