@@ -75,5 +75,7 @@ def _store(
     with transaction.atomic():
         measure_step(
             "(1,000 event ids)",
-            lambda: event_ids.deduplicate(account_id=account.pk, batch=named, batch_id=batch_id),
+            lambda: event_ids.deduplicate(
+                account_id=account.pk, source_id=credential.source_id, batch=named, batch_id=batch_id
+            ),
         )

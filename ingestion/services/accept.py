@@ -55,7 +55,7 @@ def _contents_at_once(credential: PushCredential, batch: Batch) -> dict[bytes, b
         return None
     if not dimension_keys.are_cached(source_id=credential.source_id, batch=batch):
         return None
-    return event_ids.new_ids_of(batch)
+    return event_ids.new_ids_of(batch, credential.source_id)
 
 
 def _accept_at_once(
@@ -114,7 +114,11 @@ def _accept_in_transaction(
     batch_id = uuid4()
     batch = dimension_keys.admit(account_id=account_id, source_id=credential.source_id, batch=batch)
     dedup_result = event_ids.deduplicate(
-        account_id=account_id, batch=batch, batch_id=batch_id, is_repeated=is_repeated
+        account_id=account_id,
+        source_id=credential.source_id,
+        batch=batch,
+        batch_id=batch_id,
+        is_repeated=is_repeated,
     )
     _store(credential, batch, batch_id, dedup_result)
     receipt = Receipt.of(batch_id, dedup_result)
@@ -138,7 +142,10 @@ def _dry_run_receipt(credential: PushCredential, batch: Batch, retry: Retry | No
     if retry and (stored_receipt := idempotency.find(account_id=account_id, retry=retry)):
         return stored_receipt
     batch = dimension_keys.check(source_id=credential.source_id, batch=batch)
-    return Receipt.of(None, event_ids.deduplicate(account_id=account_id, batch=batch, batch_id=None))
+    dedup_result = event_ids.deduplicate(
+        account_id=account_id, source_id=credential.source_id, batch=batch, batch_id=None
+    )
+    return Receipt.of(None, dedup_result)
 
 
 def _store(credential: PushCredential, batch: Batch, batch_id: UUID, dedup_result: DedupResult) -> None:

@@ -50,7 +50,9 @@ def store_chunk(*, job: UsageUpload, chunk: Chunk) -> None:
     )
     by_line = dimension_keys.admit(account_id=job.account_id, source_id=job.source_id, batch=by_line)
     chunk_id = chunk_ids(job.batch, job.chunks + 1)[-1]
-    dedup_result = event_ids.deduplicate(account_id=job.account_id, batch=by_line, batch_id=chunk_id)
+    dedup_result = event_ids.deduplicate(
+        account_id=job.account_id, source_id=job.source_id, batch=by_line, batch_id=chunk_id
+    )
     rejections = sorted(
         [*((rejection.index, rejection.error) for rejection in dedup_result.rejected), *chunk.rejections]
     )

@@ -1,7 +1,7 @@
-"""Event ids: the same event sent again is stored once.
+"""Event ids: the same event sent again to its source is stored once.
 
-An id is stored for at least 35 days, by the first 128 bits of its SHA-256, with a hash of the event's content: about
-150 bytes a row with its index, and a third of a push's speed (docs/ingestion-api.md has the figures).
+An id is stored for at least 35 days, by the first 128 bits of the SHA-256 of source and id, with a hash of the event's
+content: about 150 bytes a row with its index, and a third of a push's speed (docs/ingestion-api.md has the figures).
 """
 
 from __future__ import annotations
@@ -9,27 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from decimal import Context
 from hashlib import sha256
-from itertools import compress
 from uuid import UUID
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 from django.db import connection, transaction
 
-from finops.lake.usage.columns import EventColumns, InboxEvent
+from finops.lake.usage.columns import EventColumns
 from finops.lib import clock, prepared_statements
 from finops.lib.prepared_statements import UuidArray
 from ingestion.events import OTHER_CONTENT
 from ingestion.parsing import Batch, Rejection
 
 DAYS = 35
-
-_WIDE = Context(prec=60)
-_pack = msgspec.msgpack.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +40,26 @@ class DedupResult:
     rounded: int
 
 
-def new_ids_of(batch: Batch) -> dict[bytes, bytes] | None:
+def new_ids_of(batch: Batch, source_id: int) -> dict[bytes, bytes] | None:
     """Return the digests of a batch's ids in their order in the database, each with the content of its event. None if
     an id is in the batch twice."""
-    names = [name for name in batch.event_ids if name is not None]
-    if not names:
+    if not any(batch.event_ids):
         return {}
-    has_id = [name is not None for name in batch.event_ids]
-    digests = [sha256(name.encode()).digest()[:16] for name in names]
-    contents = dict(zip(digests, compress(contents_of(batch.events), has_id), strict=True))
-    return {digest: contents[digest] for digest in sorted(contents)} if len(contents) == len(names) else None
+    claims = zip(_digests_of(batch, source_id), contents_of(batch.events), strict=True)
+    with_id = sorted((digest, content) for digest, content in claims if digest is not None)
+    contents = dict(with_id)
+    return contents if len(contents) == len(with_id) else None
+
+
+def _digests_of(batch: Batch, source_id: int) -> list[bytes | None]:
+    source = b"%d " % source_id
+    return [
+        None if name is None else sha256(source + name.encode()).digest()[:16] for name in batch.event_ids
+    ]
 
 
 def deduplicate(
-    *, account_id: int, batch: Batch, batch_id: UUID | None, is_repeated: bool = False
+    *, account_id: int, source_id: int, batch: Batch, batch_id: UUID | None, is_repeated: bool = False
 ) -> DedupResult:
     """Separate new events from stored ones, and store the new ids with `batch_id`. `is_repeated`: some are stored.
 
@@ -68,7 +68,7 @@ def deduplicate(
     """
     if not any(batch.event_ids):
         return DedupResult(batch.events, batch.names, 0, batch.rejected, len(batch.rounded))
-    digests = [None if name is None else sha256(name.encode()).digest()[:16] for name in batch.event_ids]
+    digests = _digests_of(batch, source_id)
     contents = contents_of(batch.events)
     claims = [
         (digest, content) for digest, content in zip(digests, contents, strict=True) if digest is not None
@@ -104,17 +104,6 @@ def contents_of(events: EventColumns) -> list[bytes]:
     return list(map(xxhash.xxh3_128_digest, joined.to_pylist()))
 
 
-def _earlier_content_of(event: InboxEvent) -> bytes:
-    """Return the value that versions before 2026-11-28 stored. Until 2027-01-02, DAYS later, ids have it."""
-    quantity = str(event.quantity.normalize(_WIDE))
-    fields = (event.customer_id, event.metric, event.unit, quantity, event.dimensions, event.event_time)
-    return sha256(_pack(fields)).digest()[:16]
-
-
-def _is_same(known_content: bytes, content: bytes, event: InboxEvent) -> bool:
-    return known_content == content or known_content == _earlier_content_of(event)
-
-
 def _partition(
     batch: Batch,
     digests: Sequence[bytes | None],
@@ -125,10 +114,10 @@ def _partition(
     known = set(stored_digests)
     new_positions: list[int] = []
     rejected: list[Rejection] = []
-    events = list(batch.events)
+    positions = batch.events.positions
     for at, (digest, content) in enumerate(zip(digests, contents, strict=True)):
-        if digest is not None and not _is_same(known_contents[digest], content, events[at]):
-            rejected.append(Rejection(events[at].position, OTHER_CONTENT))
+        if digest is not None and known_contents[digest] != content:
+            rejected.append(Rejection(positions[at], OTHER_CONTENT))
         elif digest not in known:
             new_positions.append(at)
             if digest is not None:

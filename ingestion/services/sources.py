@@ -15,7 +15,6 @@ from finops.lake.storage import segments
 from ingestion.models import UsageMetric, UsageSource, UsageUpload
 from ingestion.services import upload_files
 from ingestion.services.keys import end_pushes
-from ingestion.services.voiding import forget_ids_of_source
 
 
 @transaction.atomic
@@ -41,12 +40,10 @@ def create_usage_source(
 def delete_usage_source(*, source: UsageSource, actor: Actor) -> None:
     """Delete a source with its key, its uploads and all of its usage; its stored events stay on the meter.
 
-    A push in progress is waited for, and deleted with the source; a later one gets 401. Its event ids may be sent
-    again.
+    A push in progress is waited for, and deleted with the source; a later one gets 401.
     """
     account, pk, name = source.account, source.pk, source.name
     end_pushes(account=account, source_id=pk)
-    forget_ids_of_source(source)
     # Unscoped: the caller found the source.
     files = list(UsageUpload.objects.unscoped().filter(source=source).values_list("path", flat=True))
     source.delete()

@@ -16,7 +16,7 @@ from finops.lake.usage import usage_removal
 from finops.lib import clock, time_limit
 from finops.lib.errors import UserError
 from finops.worker.broker import publish
-from ingestion.models import UsageBatch, UsageSource, UsageUpload
+from ingestion.models import UsageBatch, UsageUpload
 
 VOID_TASK: Final = "ingestion.void_asked"
 AT_ONCE: Final = 2_000_000
@@ -141,22 +141,3 @@ def _forget_ids(account_id: int, batches: list[UUID]) -> None:
             "DELETE FROM ingestion_usageeventid WHERE account_id = %s AND batch = ANY(%s)",
             [account_id, batches],
         )
-
-
-_FORGET_OF_SOURCE: Final = """
-DELETE FROM ingestion_usageeventid AS known
- USING (SELECT id FROM ingestion_usagebatch WHERE source_id = %s UNION ALL SELECT unnest(%s::uuid[])) AS gone(id)
- WHERE known.account_id = %s AND known.batch = gone.id
-"""
-
-
-def forget_ids_of_source(source: UsageSource) -> None:
-    """Delete the event ids of a source that is being deleted: its events are deleted, and with a remaining id the
-    same events, sent again by another source, would be accepted as duplicates without being stored.
-
-    The caller locks out pushes and uploads of the source. Reads all ids of the account once.
-    """
-    uploads = UsageUpload.objects.unscoped().filter(source=source).values_list("batch", "chunks")
-    chunk_batch_ids = [chunk_id for batch, count in uploads for chunk_id in chunk_ids(batch, count)]
-    with connection.cursor() as cursor:
-        cursor.execute(_FORGET_OF_SOURCE, [source.pk, chunk_batch_ids, source.account_id])

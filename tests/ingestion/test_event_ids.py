@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
-from hashlib import sha256
 from typing import Any
 
-import msgspec
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
@@ -20,7 +19,6 @@ from ingestion import services, tasks
 from ingestion.models import Customer, UsageBatch, UsageMetric
 from ingestion.queries import metered_events_by_month
 from ingestion.services import accept_events, event_ids
-from ingestion.timestamps import parse_timestamp
 from tests.cast import Cast
 from tests.examples import examples
 from tests.ingestion.push_client import (
@@ -37,7 +35,6 @@ from tests.waiting import is_blocking_others, threads, wait_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OTHER = "event_id must not be that of an event with other content"
-DRY = "?dry_run=true"
 each = pytest.mark.parametrize
 
 
@@ -127,36 +124,18 @@ def test_each_field_of_an_event_is_content(push_client: PushClient, other: dict[
     assert push_client.errors(event(event_id="a", **{"dimensions": {"a": "1"}, **other})) == {0: OTHER}
 
 
-def test_an_event_stored_by_an_earlier_version_is_a_duplicate(push_client: PushClient) -> None:
-    sent = event(event_id="a", quantity=100, dimensions={"plan": "pro"}, unit="GB")
-    push_client.push(sent, event(event_id="b"))
-    packed = msgspec.msgpack.encode(
-        (
-            sent["customer_id"],
-            sent["metric"],
-            "GB",
-            "1E+2",
-            '{"plan":"pro"}',
-            parse_timestamp(sent["timestamp"]),
-        )
-    )
-    earlier = sha256(packed).hexdigest()[:32]
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE ingestion_usageeventid SET content = %s", [earlier])
+def test_another_source_has_ids_of_its_own(cast: Cast, push_client: PushClient) -> None:
+    other = create_push_client(cast, name="Other backend")
+    push_client.push(event(event_id="a", quantity=1))
 
-    again = push_client.push(sent, event(event_id="b"))
+    checked = other.send(json.dumps({"events": [event(event_id="a", quantity=2)]}), path="?dry_run=true")
+    first = other.push(event(event_id="a", quantity=2), event(quantity="x"))
+    again = other.push(event(event_id="a", quantity=2))
 
-    assert again.headers["Usage-Duplicates"] == "1"
-    assert reasons(again, submitted=2) == {1: OTHER}
-
-
-def test_an_id_is_of_the_account(cast: Cast, push_client: PushClient) -> None:
-    second, elsewhere = create_push_client(cast, name="Second"), create_push_client(cast, cast.other_account)
-    push_client.push(event(event_id="a"))
-
-    assert second.push(event(event_id="a")).headers["Usage-Duplicates"] == "1"
-    assert elsewhere.push(event(event_id="a")).headers["Usage-Duplicates"] == "0"
-    assert elsewhere.errors(event(event_id="a", quantity=2)) == {0: OTHER}
+    assert (checked.json()["accepted"], checked.headers["Usage-Duplicates"]) == (1, "0")
+    assert (first.json()["accepted"], first.headers["Usage-Duplicates"]) == (1, "0")
+    assert (again.json()["accepted"], again.headers["Usage-Duplicates"]) == (1, "1")
+    assert [row.quantity for row in inbox()] == [1, 2]
 
 
 def test_a_duplicate_and_a_rejected_event_bring_no_name_customer_or_metric(
@@ -215,24 +194,6 @@ def test_ids_of_a_batch_that_is_voided_may_come_again(cast: Cast, push_client: P
     again = push_client.push(event(event_id="a", quantity=2), event(event_id="c"))
     assert again.json()["rejected"] == 0
     assert again.headers["Usage-Duplicates"] == "1"
-
-
-def test_ids_of_a_source_that_is_deleted_may_come_again_by_another(
-    cast: Cast, push_client: PushClient
-) -> None:
-    other, elsewhere = create_push_client(cast, name="Other"), create_push_client(cast, cast.other_account)
-    for each_client in (push_client, elsewhere):
-        each_client.push(event(event_id="a"), event(event_id="b"))
-    other.push(event(event_id="c"))
-
-    services.delete_usage_source(source=push_client.source, actor=cast.actor)
-
-    same = [event(event_id="a"), event(event_id="b", quantity=2), event(event_id="c")]
-    again = create_push_client(cast, name="Successor").push(*same)
-    assert again.json() == {"accepted": 3, "rejected": 0, "errors": []}
-    assert again.headers["Usage-Duplicates"] == "1", "that of the source which is still there"
-    assert elsewhere.push(*same[:1]).headers["Usage-Duplicates"] == "1"
-    assert len(inbox()) == 1 + 2 + 2
 
 
 @each(("is_duplicate", "statements"), [(False, 1), (True, 3)], ids=["new", "duplicate"])
