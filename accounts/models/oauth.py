@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -48,6 +49,10 @@ class OAuthApplication(AbstractApplication):
                 name="oauth_registration_once",
             )
         ]
+
+    def get_allowed_schemes(self) -> list[str]:
+        """Return the schemes of its redirects, which were checked when it was registered."""
+        return [urlsplit(uri).scheme for uri in self.redirect_uris.split()]
 
     def clean(self) -> None:
         """Check the redirects. The library accepts any http redirect; unencrypted codes are safe on the person's own

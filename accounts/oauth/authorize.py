@@ -22,12 +22,14 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from oauth2_provider.cimd import is_cimd_client_id
 from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
+from oauth2_provider.http import OAuth2ResponseRedirect
 from oauth2_provider.views.base import BaseAuthorizationView
 from oauthlib.oauth2.rfc6749 import errors
 
 from accounts.models import Account, Membership, OAuthApplication, OAuthConnection, Role, User
 from accounts.oauth.clients import host_of_client
-from accounts.oauth.provider import OFFLINE_SCOPE, WRITE_SCOPE
+from accounts.oauth.error_text import DESCRIPTIONS
+from accounts.oauth.provider import WRITE_SCOPE
 from accounts.oauth.redirects import host_of, is_on_this_device, origin_for_csp
 from accounts.oauth.resource import is_ours, issuer, resource
 from accounts.oauth.services import open_connection
@@ -231,13 +233,12 @@ class AuthorizeView(BaseAuthorizationView):
             raise FatalClientError(error=error) from error
         except errors.OAuth2Error as error:
             raise OAuthToolkitError(error=error) from error
-        requested_scopes = {*scopes} - {OFFLINE_SCOPE}
         auth_request = AuthorizationRequest(
             application=credentials["request"].client,
             redirect_uri=credentials["redirect_uri"],
             state=credentials["state"],
             code_challenge=credentials.get("code_challenge", ""),
-            writes=not requested_scopes or WRITE_SCOPE in requested_scopes,
+            writes=WRITE_SCOPE in scopes,
         )
         self._check(auth_request, credentials.get("code_challenge_method"))
         return auth_request
@@ -250,9 +251,8 @@ class AuthorizeView(BaseAuthorizationView):
             raise _refusal(
                 auth_request, "invalid_request", "Send code_challenge with code_challenge_method=S256."
             )
-        resources = self.request.GET.getlist("resource")
-        if not resources or not all(is_ours(uri) for uri in resources):
-            raise _refusal(auth_request, "invalid_target", f"Send resource={resource()}")
+        if not all(is_ours(uri) for uri in self.request.GET.getlist("resource") if uri):
+            raise _refusal(auth_request, "invalid_target", f"Send resource={resource()}, or leave it out.")
 
     def _uri(self) -> str:
         """Return the request's query in a spelling that oauthlib can parse; oauthlib raises ValueError for a stray %
@@ -312,6 +312,7 @@ class AuthorizeView(BaseAuthorizationView):
 
     def error_response(self, error: OAuthToolkitError, application: Any, **kwargs: Any) -> HttpResponse:
         oauth_error = error.oauthlib_error
+        oauth_error.description = oauth_error.description or DESCRIPTIONS.get(oauth_error.error, "")
         if isinstance(error, FatalClientError) or not oauth_error.redirect_uri:
             context = {
                 "error": oauth_error,
@@ -329,7 +330,9 @@ class AuthorizeView(BaseAuthorizationView):
             pair for pair in parts.query.split("&") if pair and unquote_plus(pair.split("=")[0]) != "iss"
         ]
         query = "&".join([*pairs, f"iss={quote(issuer(), safe='')}"])
-        response: HttpResponse = super().redirect(urlunsplit(parts._replace(query=query)), application)
+        response: HttpResponse = OAuth2ResponseRedirect(
+            urlunsplit(parts._replace(query=query)), [parts.scheme]
+        )
         return response
 
 

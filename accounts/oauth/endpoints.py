@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
 
 from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
 from django.db import transaction
@@ -13,6 +15,7 @@ from oauth2_provider.oauth2_backends import OAuthLibCore, get_oauthlib_core
 
 from accounts.oauth import limits
 from accounts.oauth.cors import open_to_browsers
+from accounts.oauth.error_text import DESCRIPTIONS
 
 MAX_BODY = 65_536
 FORM = "application/x-www-form-urlencoded"
@@ -55,11 +58,21 @@ def _respond(request: HttpRequest, answer: Answer) -> HttpResponse:
         return error_response
     with transaction.atomic():
         _url, headers, body, status = answer(get_oauthlib_core(), request)
+    if status >= HTTPStatus.BAD_REQUEST:
+        body = _described(body)
     response = HttpResponse(body or "", status=status, content_type="application/json")
     for name, value in headers.items():
         response[name] = value
     response["Cache-Control"], response["Pragma"] = "no-store", "no-cache"
     return response
+
+
+def _described(body: str) -> str:
+    """Return the error response with a description; oauthlib leaves some out."""
+    error = json.loads(body)
+    return json.dumps(
+        {**error, "error_description": error.get("error_description") or DESCRIPTIONS[error["error"]]}
+    )
 
 
 def _form_problem(request: HttpRequest) -> HttpResponse | None:

@@ -15,8 +15,19 @@ ACCESS_TOKEN_SECONDS = 3_600
 REFRESH_TOKEN_IDLE_SECONDS = 30 * 86_400
 REPLAY_SECONDS = 30
 
-# Private-use schemes of editors. Any other private-use scheme is removed from a registration.
-PRIVATE_SCHEMES = ("cursor", "vscode", "vscode-insiders", "windsurf")
+# Private-use schemes of desktop programs. Another one must be a reversed domain name (RFC 8252, 7.1), or is removed from a
+# registration.
+PRIVATE_SCHEMES = (
+    "cursor",
+    "goose",
+    "kiro",
+    "lmstudio",
+    "vscode",
+    "vscode-insiders",
+    "warp",
+    "windsurf",
+    "zed",
+)
 
 _RFC9700 = (
     "IMPLICIT_GRANT",

@@ -28,7 +28,8 @@ class UnknownScheme(UnsafeRedirectUri):
 
 
 def check(uri: str) -> None:
-    """Raise UnsafeRedirectUri unless the URI has https, http on loopback, or the scheme of a known editor."""
+    """Raise UnsafeRedirectUri unless the URI has https, http on loopback, or the scheme of a program: a known one or a
+    reversed domain name (RFC 8252, 7.1)."""
     if len(uri) > MAX_LENGTH:
         raise UnsafeRedirectUri(f"a redirect URI must have at most {MAX_LENGTH} characters")
     if ODD.search(uri):
@@ -63,8 +64,16 @@ def _check_scheme(parts: SplitResult) -> None:
             raise UnsafeRedirectUri("http is allowed only for localhost, 127.0.0.1 and [::1]; use https")
     elif scheme in {"javascript", "data", "file", "vbscript", "blob", "about", "ftp", "ws", "wss", ""}:
         raise UnsafeRedirectUri(f"the scheme {scheme!r} is not supported")
-    elif scheme not in {*PRIVATE_SCHEMES, *settings.OAUTH_REDIRECT_SCHEMES}:
-        raise UnknownScheme(f"the scheme {scheme!r} is not supported")
+    elif scheme not in {*PRIVATE_SCHEMES, *settings.OAUTH_REDIRECT_SCHEMES} and not is_reversed_domain(
+        scheme
+    ):
+        raise UnknownScheme(
+            f"the scheme {scheme!r} is not supported; use a reversed domain name such as com.example.app"
+        )
+
+
+def is_reversed_domain(scheme: str) -> bool:
+    return "." in scheme.strip(".")
 
 
 def is_host(host: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from django.core.exceptions import RequestDataTooBig
@@ -29,6 +30,8 @@ from finops.lib.errors import INVALID_JSON
 
 MAX_BODY = 16_384
 MAX_REDIRECT_URIS = 20
+PUBLIC = "none"
+"""The authentication method of a client without a secret."""
 
 
 class Registration(msgspec.Struct):
@@ -57,8 +60,8 @@ def register(request: HttpRequest) -> HttpResponse:
         return too_many(wait)
     try:
         metadata = _read(request)
-        uris = _redirect_uris(metadata.redirect_uris or [])
         method = _auth_method(metadata)
+        uris = _redirect_uris(metadata.redirect_uris or [], is_public=method == PUBLIC)
         application, secret = _create_client(display_name(metadata.client_name), uris, method)
     except RegistrationError as refused:
         return problem(400, refused.error, refused.description)
@@ -84,15 +87,17 @@ def _read(request: HttpRequest) -> Registration:
         ) from error
 
 
-def _redirect_uris(requested_uris: list[str]) -> list[str]:
+def _redirect_uris(requested_uris: list[str], *, is_public: bool) -> list[str]:
     """Return the redirect URIs that we serve, without unknown private schemes. Any unsafe URI refuses the whole
-    registration."""
+    registration. A program on a person's device, which has an own scheme, keeps no secret (RFC 8252, 8.5)."""
     if not 0 < len(requested_uris) <= MAX_REDIRECT_URIS:
         raise RegistrationError("invalid_redirect_uri", f"Register 1 to {MAX_REDIRECT_URIS} redirect_uris.")
     accepted_uris, reason = [], ""
     for uri in requested_uris:
         try:
             redirects.check(uri)
+            if not is_public and redirects.is_reversed_domain(urlsplit(uri).scheme):
+                raise redirects.UnknownScheme("an own scheme needs token_endpoint_auth_method none")
         except redirects.UnknownScheme as unknown:
             reason = str(unknown)
         except redirects.UnsafeRedirectUri as refused:
@@ -106,7 +111,7 @@ def _redirect_uris(requested_uris: list[str]) -> list[str]:
 
 def _auth_method(metadata: Registration) -> str:
     """Return the authentication method; a client that names none is public."""
-    method = metadata.token_endpoint_auth_method or "none"
+    method = metadata.token_endpoint_auth_method or PUBLIC
     if method not in REGISTERED_AUTH_METHODS:
         raise RegistrationError(
             "invalid_client_metadata", f"token_endpoint_auth_method must be one of {REGISTERED_AUTH_METHODS}."
@@ -127,7 +132,7 @@ def _create_client(name: str, uris: list[str], method: str) -> tuple[OAuthApplic
         "authorization_grant_type": OAuthApplication.GRANT_AUTHORIZATION_CODE,
         "registration_source": OAuthApplication.RegistrationSource.DCR,
     }
-    if method != "none":
+    if method != PUBLIC:
         secret: str = generate_client_secret()
         confidential_client = OAuthApplication(
             client_type=OAuthApplication.CLIENT_CONFIDENTIAL, client_secret=secret, **fields

@@ -21,14 +21,14 @@ def resource() -> str:
 
 
 def canonical(uri: str) -> str | None:
-    """Return the URI in its normal form for a comparison (RFC 8707; RFC 3986, 6.2.3), or None if it names no
-    resource."""
+    """Return the URI in its normal form for a comparison (RFC 8707; RFC 3986, 6.2.3), without its query; None if it
+    names no resource."""
     try:
         parts = urlsplit(uri)
         port = parts.port
     except ValueError:
         return None
-    if not parts.hostname or "@" in parts.netloc or "#" in uri or "?" in uri:
+    if not parts.hostname or "@" in parts.netloc or "#" in uri:
         return None
     scheme, host = parts.scheme.lower(), parts.hostname.lower()
     bracketed_host = f"[{host}]" if ":" in host else host

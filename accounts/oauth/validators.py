@@ -10,6 +10,7 @@ only.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
@@ -35,6 +36,7 @@ from accounts.oauth.provider import (
     OFFLINE_SCOPE,
     READ_SCOPE,
     REFRESH_TOKEN_IDLE_SECONDS,
+    SCOPES,
     WRITE_SCOPE,
 )
 from accounts.oauth.resource import is_ours, resource
@@ -51,6 +53,20 @@ MAX_CLIENT_ID = 255
 def scopes_of(access: str) -> list[str]:
     """Return the scopes of an access; write includes read."""
     return [READ_SCOPE, WRITE_SCOPE] if access == OAuthConnection.Access.READ_WRITE else [READ_SCOPE]
+
+
+def requested_scopes(listed: Collection[str], grantable: Collection[str], request: Request) -> list[str]:
+    """Return the grantable scopes among those that a client listed, of which write includes read; all of them if it listed
+    none. A client may list scopes of other servers, such as `openid`, and scopes that it was not granted. Raises
+    InvalidScopeError if nothing is left."""
+    listed = {*listed} - {"", OFFLINE_SCOPE}
+    if WRITE_SCOPE in listed:
+        listed.add(READ_SCOPE)
+    scopes = [scope for scope in grantable if scope in listed] if listed else [*grantable]
+    if not scopes:
+        description = f"Send scope={' '.join(grantable)}, a part of it, or no scope."
+        raise errors.InvalidScopeError(description=description, request=request)
+    return scopes
 
 
 def scopes_now(granted: list[str], role: str | None) -> list[str]:
@@ -135,6 +151,12 @@ class Validator(OAuth2Validator):
             OAuthApplication.GRANT_AUTHORIZATION_CODE
         )
 
+    def validate_scopes(
+        self, client_id: str, scopes: list[str], client: Any, request: Request, *args: Any, **kwargs: Any
+    ) -> bool:
+        request.scopes = requested_scopes(scopes, SCOPES, request)
+        return True
+
     def open_service_account(self, request: Request) -> None:
         """Return the connection of an authenticated client's service account, locked until the transaction ends.
         Raises errors of oauthlib with the reason if the service account gets no token."""
@@ -144,8 +166,7 @@ class Validator(OAuth2Validator):
         if connection is None or problem:
             raise errors.UnauthorizedClientError(description=problem, request=request)
         request.connection = connection
-        access = scopes_of(connection.access)
-        request.granted_scopes = [scope for scope in access if scope in request.scopes] or [READ_SCOPE]
+        request.granted_scopes = requested_scopes(request.scopes, scopes_of(connection.access), request)
 
     def open_assertion(self, request: Request) -> None:
         """Return the connection of the person whom an authenticated client's assertion names, locked until the
@@ -196,7 +217,9 @@ class Validator(OAuth2Validator):
         self, client_id: str, code: str, redirect_uri: str, client: Any, request: Request, *args: Any
     ) -> bool:
         if not vars(request)["grant"].redirect_uri_allowed(redirect_uri):
-            raise errors.InvalidGrantError(request=request)
+            raise errors.InvalidGrantError(
+                description="redirect_uri must be the one of the authorization request.", request=request
+            )
         return True
 
     def invalidate_authorization_code(self, client_id: str, code: str, request: Request, *args: Any) -> None:
@@ -235,7 +258,10 @@ class Validator(OAuth2Validator):
     def is_within_original_scope(
         self, request_scopes: list[str], refresh_token: str, request: Request
     ) -> bool:
-        return {*request_scopes} <= {*self.get_original_scopes(refresh_token, request), OFFLINE_SCOPE}
+        request.scopes = requested_scopes(
+            request_scopes, self.get_original_scopes(refresh_token, request), request
+        )
+        return True
 
     def save_bearer_token(self, token: dict[str, Any], request: Request, *args: Any, **kwargs: Any) -> None:
         """Store the pair in `token`, or replace it with the pair that the refresh token gave before. Its scope is
@@ -249,11 +275,8 @@ class Validator(OAuth2Validator):
             token["scope"] = " ".join(scopes)
             self._store_access(token, connection, None)
             return
-        granted = [scope for scope in request.scopes if scope != OFFLINE_SCOPE] or scopes_of(
-            connection.access
-        )
         role = attributes["connection"].role
-        token["scope"] = " ".join(scopes_now(granted, role))
+        token["scope"] = " ".join(scopes_now(request.scopes, role))
         if replayed := attributes.get("replayed"):
             token.update(replayed.answer())
             token["scope"] = " ".join(scopes_now(token["scope"].split(), role))
@@ -328,8 +351,7 @@ def _service_account_problem(connection: OAuthConnection | None) -> str:
 
 
 def _refuse_other_resources(request: Request) -> None:
-    """Refuse a token request with a `resource` other than ours (RFC 8707). Without one, the resource of the consent
-    applies."""
+    """Refuse a token request with a `resource` other than ours (RFC 8707), which is the only one."""
     resources = [value for key, value in request.decoded_body or [] if key == "resource"]
     if any(not is_ours(value) for value in resources if value):
         raise errors.CustomOAuth2Error(

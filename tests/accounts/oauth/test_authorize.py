@@ -31,7 +31,10 @@ def test_a_signed_out_person_signs_in_first_and_returns_to_the_page(cast: Cast) 
 
 @pytest.mark.parametrize(
     ("changes", "error"),
-    [({"resource": None}, "invalid_target"), ({"code_challenge_method": "plain"}, "invalid_request")],
+    [
+        ({"resource": "https://other.example/mcp"}, "invalid_target"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+    ],
 )
 def test_an_error_is_reported_before_anybody_signs_in(
     cast: Cast, changes: dict[str, Any], error: str
@@ -56,11 +59,10 @@ def test_an_error_is_reported_before_anybody_signs_in(
         ({"code_challenge": ["a" * 43, "b" * 43]}, "invalid_request"),
         ({"code_challenge_method": ["plain", "S256"]}, "invalid_request"),
         ({"prompt": ["none", "login"]}, "invalid_request"),
-        ({"resource": None}, "invalid_target"),
-        ({"resource": ""}, "invalid_target"),
         ({"resource": "https://other.example/api/mcp"}, "invalid_target"),
         ({"resource": ["http://127.0.0.1:8000/api/mcp", "https://other.example/mcp"]}, "invalid_target"),
-        ({"scope": "mcp:read mcp:admin"}, "invalid_scope"),
+        ({"scope": "mcp:admin"}, "invalid_scope"),
+        ({"scope": "openid"}, "invalid_scope"),
         ({"response_type": "token"}, "unsupported_response_type"),
         ({"response_type": "code token"}, "unauthorized_client"),
         ({"response_type": None}, "invalid_request"),
@@ -77,6 +79,7 @@ def test_a_refused_grant_redirects_to_the_client_with_state_and_issuer(
     assert answer["Location"].startswith(f"{CALLBACK}?error=")
     params = answer_of(answer)
     assert (params["error"], params["state"], params["iss"]) == (error, client.state, ISSUER)
+    assert params["error_description"]
     assert not OAuthGrant.objects.exists()
 
 
@@ -135,6 +138,11 @@ def test_a_web_client_may_not_change_its_port(cast: Cast) -> None:
         {"scope": None},
         {"scope": "offline_access"},
         {"scope": "mcp:read mcp:write offline_access"},
+        {"scope": ""},
+        {"scope": "openid mcp:read email"},
+        {"resource": None},
+        {"resource": ""},
+        {"resource": "http://127.0.0.1:8000/api/mcp?source=chat"},
         {"ui_locales": "de fr", "nonce": "n" * 300, "claims": "{", "max_age": "x", "display": "popup"},
         {"grant_type": "password", "user": "1", "account": "elsewhere"},
         {"resource": "http://127.0.0.1:8000/api/mcp/"},
@@ -201,7 +209,12 @@ def test_a_callback_with_a_query_of_its_own_keeps_it_and_names_one_issuer(cast: 
 
 
 @pytest.mark.parametrize(
-    "redirect_uri", ["cursor://anysphere.cursor-mcp/oauth/callback", "https://client.example/cb", CALLBACK]
+    "redirect_uri",
+    [
+        *("cursor://anysphere.cursor-mcp/oauth/callback", "https://client.example/cb", CALLBACK),
+        *("warp://mcp/oauth2callback", "kiro://kiro.kiroagent/oauth", "zed://oauth", "goose://callback"),
+        *("lmstudio://oauth", "com.example.app:/oauth2redirect", "com.example.app://callback"),
+    ],
 )
 def test_the_code_goes_to_the_clients_own_callback(cast: Cast, redirect_uri: str) -> None:
     client = OAuthClient(redirect_uri=redirect_uri)
@@ -210,3 +223,6 @@ def test_the_code_goes_to_the_clients_own_callback(cast: Cast, redirect_uri: str
 
     assert urlsplit(answer["Location"])._replace(query="").geturl() == redirect_uri
     assert answer_of(answer).keys() == {"code", "state", "iss"}
+    refused = ask(cast, client, scope="openid")
+    assert answer_of(refused)["error"] == "invalid_scope"
+    assert urlsplit(refused["Location"])._replace(query="").geturl() == redirect_uri

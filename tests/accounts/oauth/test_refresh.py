@@ -112,13 +112,25 @@ def test_a_refresh_may_narrow_and_the_next_may_have_all_again(cast: Cast) -> Non
     assert (narrow.scope, whole.scope) == ("mcp:read", "mcp:read mcp:write")
 
 
-@pytest.mark.parametrize("scope", ["mcp:write", "mcp:read mcp:write", "mcp:admin"])
+@pytest.mark.parametrize(
+    "scope", ["", " ", "mcp:write", "mcp:read mcp:write", "openid mcp:read", "mcp:read  offline_access"]
+)
 def test_a_refresh_never_widens(cast: Cast, scope: str) -> None:
     client = OAuthClient()
     tokens = client.connect(cast.member)
 
-    assert error_of(client.refresh(tokens.refresh, scope=scope)) == "invalid_scope"
+    assert tokens_of(client.refresh(tokens.refresh, scope=scope)).scope == "mcp:read"
 
+
+@pytest.mark.parametrize("scope", ["mcp:admin", "openid", "MCP:READ"])
+def test_a_refresh_for_other_scopes_names_the_valid_ones_and_uses_nothing_up(cast: Cast, scope: str) -> None:
+    client = OAuthClient()
+    tokens = client.connect(cast.member)
+
+    refused = client.refresh(tokens.refresh, scope=scope)
+
+    assert error_of(refused) == "invalid_scope"
+    assert "mcp:read" in json_of(refused)["error_description"]
     tokens_of(client.refresh(tokens.refresh))
 
 

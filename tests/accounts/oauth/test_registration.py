@@ -89,6 +89,16 @@ def test_one_unknown_scheme_does_not_refuse_the_others(cast: Cast) -> None:
     assert client.connect(cast.member).scope == "mcp:read"
 
 
+def test_a_scheme_of_its_own_is_for_clients_without_a_secret(cast: Cast) -> None:
+    uris = ["com.example.app:/oauth2redirect"]
+
+    public = register({"redirect_uris": uris})
+    confidential = register({"redirect_uris": uris, "token_endpoint_auth_method": "client_secret_post"})
+
+    assert (public.status_code, json_of(public)["redirect_uris"]) == (201, uris)
+    assert (confidential.status_code, json_of(confidential)["error"]) == (400, "invalid_redirect_uri")
+
+
 @pytest.mark.parametrize(
     "uri",
     [

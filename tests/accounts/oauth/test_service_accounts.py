@@ -95,7 +95,8 @@ def test_the_secret_may_come_in_the_header(cast: Cast) -> None:
         ("read", "mcp:read mcp:write", "mcp:read"),
         ("read", "mcp:write", "mcp:read"),
         ("read_write", "mcp:read", "mcp:read"),
-        ("read_write", "offline_access", "mcp:read"),
+        ("read", "", "mcp:read"),
+        ("read", "openid mcp:read profile", "mcp:read"),
     ],
 )
 def test_a_token_has_only_the_requested_and_granted_scopes(

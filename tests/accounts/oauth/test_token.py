@@ -28,6 +28,7 @@ from tests.cast import Cast
 def error_of(response: Any, status: int = 400) -> str:
     assert response.status_code == status, response.content
     assert response["Cache-Control"] == "no-store"
+    assert json_of(response)["error_description"]
     error: str = json_of(response)["error"]
     return error
 
