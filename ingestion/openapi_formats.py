@@ -10,19 +10,23 @@ from ingestion.views import cloudevents, otlp
 _CLOUDEVENT: Schema = {
     "type": "object",
     "description": "CloudEvents 1.0. Other attributes are not stored.",
-    "required": ["specversion", "id", "source", "type", "subject", "time"],
+    "required": ["specversion", "id", "source", "type", "subject"],
     "properties": {
         "specversion": {"type": "string", "enum": ["1.0"]},
         "id": {"type": "string", "minLength": 1, "description": "With `source` the ID of the event."},
         "source": {"type": "string", "minLength": 1, "description": "Also a dimension."},
         "type": {"type": "string", "minLength": 1, "description": "Name of the metric."},
         "subject": {"type": "string", "minLength": 1, "description": "Your own ID of the customer."},
-        "time": {"type": "string", "description": "Event time.", "examples": ["2026-11-20T12:00:00Z"]},
+        "time": {
+            "type": "string",
+            "description": "Event time. Default: the time of receipt.",
+            "examples": ["2026-11-20T12:00:00Z"],
+        },
         "data": {
             "type": ["object", "null"],
             "description": "`value` or `quantity` is the quantity, other numbers (at most "
-            f"{MAX_NUMBERS}) are metrics of their own, `<type>.<name>`; without a number it is 1. Texts "
-            "are dimensions.",
+            f"{MAX_NUMBERS}) are metrics of their own, `<type>.<name>`. Texts are dimensions. With only "
+            "texts and booleans the quantity is 1.",
         },
     },
 }
@@ -66,21 +70,32 @@ _METRICS: Schema = {
 }
 
 
+_WITHOUT_TIME: Schema = {
+    "description": "Accepted events without a time: stored with the time of receipt.",
+    "schema": {"type": "integer", "minimum": 0},
+}
+
+
 def paths(parameters: list[Schema], accepted: Schema, errors: Schema) -> Schema:
     """Return the three operations. `accepted`: the push endpoint's response to events; `errors`: its error responses."""
     headers = accepted["headers"]
+    of_events = {**headers, "Usage-Without-Time": _WITHOUT_TIME}
     problems = {
         status: _with(error, "application/problem+json", "Problem") for status, error in errors.items()
     }
     statuses = {status: _with(error, otlp.JSON, "OtlpStatus") for status, error in errors.items()}
     for error in statuses.values():
         error["content"][otlp.PROTOBUF] = {"schema": {"type": "string", "format": "binary"}}
-    rejected = {**problems["400"], "headers": headers}
+    rejected = {**problems["400"], "headers": of_events}
     rejected["description"] = "Events are rejected, or the body is no CloudEvent. Others are stored."
     return {
         cloudevents.PATH: {
             "post": _operation(
-                "pushCloudEvents", "Push CloudEvents", parameters, _EVENTS, {"200": accepted, **errors}
+                "pushCloudEvents",
+                "Push CloudEvents",
+                parameters,
+                _EVENTS,
+                {"200": {**accepted, "headers": of_events}, **errors},
             )
         },
         cloudevents.OPENMETER_PATH: {
@@ -89,7 +104,7 @@ def paths(parameters: list[Schema], accepted: Schema, errors: Schema) -> Schema:
                 "Push CloudEvents as clients of OpenMeter do",
                 parameters,
                 _EVENTS,
-                {"204": {"description": "All accepted.", "headers": headers}, **problems, "400": rejected},
+                {"204": {"description": "All accepted.", "headers": of_events}, **problems, "400": rejected},
             )
         },
         otlp.PATH: {

@@ -51,7 +51,8 @@ class Batch(Struct):
     """A structurally valid body. `names` and `event_ids` have an entry for each event.
 
     `rounded` are the indexes of events whose quantity had too many places, ascending. `gauges` are metrics whose last
-    value of a day counts, unless the account has them already.
+    value of a day counts, unless the account has them already. `untimed` are the indexes of events whose time is that of
+    receipt.
     """
 
     events: EventColumns = msgspec.field(default_factory=lambda: EventColumns.of([]))
@@ -61,6 +62,7 @@ class Batch(Struct):
     body: bytes = b""
     rounded: list[int] = []
     gauges: frozenset[str] = frozenset()
+    untimed: frozenset[int] = frozenset()
 
     @property
     def event_count(self) -> int:

@@ -15,11 +15,13 @@ from ingestion.services.idempotency import Receipt, Result
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Item:
-    """An item as sent, as JSON, and its usage events, or the reason why it is rejected."""
+    """An item as sent, as JSON, and its usage events, or the reason why it is rejected. `is_untimed`: their time is that
+    of receipt."""
 
     raw: bytes
     events: Sequence[bytes] = ()
     problem: str = ""
+    is_untimed: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,6 +40,11 @@ class Translation:
             errors.setdefault(self.items[rejection.index], self.reword(rejection.error))
         rejected = [Rejection(index, error) for index, error in errors.items()]
         return Result(self.item_count - len(rejected), len(rejected), rejected)
+
+    def count_without_time(self, result: Result) -> int:
+        """Return the number of accepted items that have the time of receipt."""
+        without_time = {self.items[at] for at in self.batch.untimed}
+        return len(without_time.difference(rejection.index for rejection in result.errors))
 
 
 _RESULT = msgspec.json.Decoder(Result)
@@ -64,6 +71,8 @@ def check_items(items: Sequence[Item], reword: Callable[[str], str]) -> Translat
         Rejection(rejection.index, items[translation.items[rejection.index]].problem)
         for rejection in translation.batch.rejected
     ]
+    untimed = (at for at, item in enumerate(translation.items) if items[item].is_untimed)
+    translation.batch.untimed = frozenset(untimed)
     return translation
 
 

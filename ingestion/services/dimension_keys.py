@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final
 
 from django.db import connection, transaction
+from msgspec import structs
 
 from finops.lake.usage.columns import keys_of
 from finops.lib import clock, prepared_statements
@@ -74,14 +75,13 @@ def _reject_excess_keys(batch: Batch, stored_keys: set[str]) -> Batch:
 def _drop_events(batch: Batch, rejections: Sequence[Rejection]) -> Batch:
     dropped_positions = {rejection.index for rejection in rejections}
     indexes = [at for at, position in enumerate(batch.events.positions) if position not in dropped_positions]
-    return Batch(
+    return structs.replace(
+        batch,
         events=batch.events.take(indexes),
         names=[batch.names[at] for at in indexes],
         event_ids=[batch.event_ids[at] for at in indexes],
         rejected=sorted([*batch.rejected, *rejections], key=lambda rejection: rejection.index),
-        body=batch.body,
         rounded=[at for at in batch.rounded if at not in dropped_positions],
-        gauges=batch.gauges,
     )
 
 

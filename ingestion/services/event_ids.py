@@ -45,7 +45,7 @@ def new_ids_of(batch: Batch, source_id: int) -> dict[bytes, bytes] | None:
     an id is in the batch twice."""
     if not any(batch.event_ids):
         return {}
-    claims = zip(_digests_of(batch, source_id), contents_of(batch.events), strict=True)
+    claims = zip(_digests_of(batch, source_id), contents_of(batch), strict=True)
     with_id = sorted((digest, content) for digest, content in claims if digest is not None)
     contents = dict(with_id)
     return contents if len(contents) == len(with_id) else None
@@ -69,7 +69,7 @@ def deduplicate(
     if not any(batch.event_ids):
         return DedupResult(batch.events, batch.names, 0, batch.rejected, len(batch.rounded))
     digests = _digests_of(batch, source_id)
-    contents = contents_of(batch.events)
+    contents = contents_of(batch)
     claims = [
         (digest, content) for digest, content in zip(digests, contents, strict=True) if digest is not None
     ]
@@ -85,17 +85,21 @@ def deduplicate(
     return _partition(batch, digests, contents, {**first_contents, **stored_contents}, stored_contents)
 
 
-def contents_of(events: EventColumns) -> list[bytes]:
+def contents_of(batch: Batch) -> list[bytes]:
     """Return a value of each event that is equal for events with equal content. A customer's name is not part of the
-    event.
+    event, nor is the time of receipt.
 
     The texts have no NUL, so that they stay apart. A hash without cryptography: an account that forged two events
     with one value would lose its own event.
     """
+    events = batch.events
     texts = (events.customer_ids, events.metrics, events.units, events.dimensions)
+    times = events.times.view(pa.int64()).view(pa.binary(8)).cast(pa.binary())
+    if batch.untimed:
+        times = pc.if_else(pa.array([at in batch.untimed for at in events.positions]), None, times)
     joined = pc.binary_join_element_wise(
         *[pa.array(column, pa.binary()) for column in texts],
-        events.times.view(pa.int64()).view(pa.binary(8)).cast(pa.binary()),
+        times,
         events.quantities.view(pa.binary(16)).cast(pa.binary()),
         b"\0",
         null_handling="replace",

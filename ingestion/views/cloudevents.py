@@ -15,8 +15,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.key_endpoint import PushRequest, exception_handler
+from finops.lib import clock
 from finops.lib.push_body import BodyLimit, PushError, read_body
-from ingestion.formats.cloudevents import check_binary_cloudevent, check_cloudevents
+from ingestion.formats.cloudevents import Reading, check_binary_cloudevent, check_cloudevents
 from ingestion.formats.translation import Translation
 from ingestion.parsing import Batch, MalformedBody
 from ingestion.services.idempotency import Receipt, Result
@@ -46,6 +47,7 @@ class TranslatedBody:
 
 class CloudEventsParser(BaseParser):
     media_type = PushRequest.content_type
+    numeric_text = False
 
     def parse(
         self, stream: HttpRequest, media_type: str | None = None, parser_context: dict[str, Any] | None = None
@@ -60,15 +62,20 @@ class CloudEventsParser(BaseParser):
             if name.startswith("HTTP_CE_")
         }
         content = read_body(stream, BODY_LIMIT)
+        reading = Reading(clock.now(), self.numeric_text)
         try:
             if attributes and not _STRUCTURED.match(content_type):
-                translation = check_binary_cloudevent(attributes, content_type, content)
+                translation = check_binary_cloudevent(attributes, content_type, content, reading)
                 content = b"%r\n%b" % (sorted(attributes.items()), content)
             else:
-                translation = check_cloudevents(content)
+                translation = check_cloudevents(content, reading)
         except MalformedBody as error:
             raise PushError(HTTPStatus.BAD_REQUEST, error.code, error.message) from error
         return DataAndFiles(TranslatedBody(b"cloudevents\n" + content, translation), {})
+
+
+class OpenMeterParser(CloudEventsParser):
+    numeric_text = True
 
 
 _STRUCTURED = re.compile(r"\s*application/cloudevents", re.IGNORECASE)
@@ -91,12 +98,13 @@ class CloudEvents(UsageEndpoint):
     def post(self, request: Request) -> Response:
         receipt = self.accept(request)
         result = request.data.translation.result(receipt)
-        return Response(result, headers=headers_of(receipt, result))
+        return Response(result, headers=_headers_of(request.data.translation, receipt, result))
 
 
-def headers_of(receipt: Receipt, result: Result) -> dict[str, str]:
+def _headers_of(translation: Translation, receipt: Receipt, result: Result) -> dict[str, str]:
     """Return the receipt's headers, with the rejected events counted as in the response's body."""
-    return {**receipt.headers, "Usage-Rejected": str(result.rejected)}
+    counts = {"Usage-Rejected": result.rejected, "Usage-Without-Time": translation.count_without_time(result)}
+    return {**receipt.headers, **{name: str(count) for name, count in counts.items()}}
 
 
 class PushProblem(msgspec.Struct, omit_defaults=True):
@@ -120,7 +128,7 @@ class OpenMeterEvents(UsageEndpoint):
     events are stored in either case; if they are sent again with the others, their IDs identify them as duplicates.
     """
 
-    parser_classes = [CloudEventsParser]
+    parser_classes = [OpenMeterParser]
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         return _problem_handler
@@ -128,7 +136,7 @@ class OpenMeterEvents(UsageEndpoint):
     def post(self, request: Request) -> Response:
         receipt = self.accept(request)
         result = request.data.translation.result(receipt)
-        headers = headers_of(receipt, result)
+        headers = _headers_of(request.data.translation, receipt, result)
         if not result.rejected:
             return Response(status=HTTPStatus.NO_CONTENT, headers=headers)
         problem = PushProblem(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -11,8 +12,9 @@ from django.test import Client, override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
+from finops.lib import clock
 from ingestion import services
-from ingestion.formats.cloudevents import check_binary_cloudevent, check_cloudevents
+from ingestion.formats.cloudevents import Reading, check_binary_cloudevent, check_cloudevents
 from ingestion.models import UsageBatch
 from ingestion.parsing import MalformedBody
 from ingestion.views.cloudevents import OPENMETER_PATH, PATH
@@ -81,10 +83,15 @@ def test_an_event_becomes_usage_with_its_texts_as_dimensions(push_client: PushCl
         ({"value": 3, "tokens": 9}, {"t": 3, "t.tokens": 9}),
         ({"quantity": 4}, {"t": 4}),
         ({"value": None, "quantity": 4}, {"t": 4}),
+        ({"quantity": None, "value": 4}, {"t": 4}),
+        ({"tokens": 4, "cost": None, "usage": {"tokens": 5}}, {"t.tokens": 4}),
+        ({}, {"t": 1}),
+        ({"model": "m", "cached": True}, {"t": 1}),
+        ({"version": "1.2.3", "day": "2026-11-20", "phone": "+49 30 12"}, {"t": 1}),
+        ({"value": 1, "order": "12", "extra": None, "nested": {}, "many": [1]}, {"t": 1}),
         ({"value": 1, "quantity": 4}, {"t": 1, "t.quantity": 4}),
         ({"prompt_tokens": 7, "completion_tokens": 2}, {"t.prompt_tokens": 7, "t.completion_tokens": 2}),
     ],
-    ids=["none", "null", "texts", "value", "quantity", "null value", "both", "others"],
 )
 def test_numbers_of_data_become_metrics(push_client: PushClient, data: Any, metrics: dict[str, int]) -> None:
     assert error(push_client, type="t", data=data) == ""
@@ -99,6 +106,139 @@ def test_the_digits_that_are_sent_are_the_digits_that_count(push_client: PushCli
     assert [row.quantity for row in inbox()] == [Decimal("99999999999999999999.25")]
 
 
+@pytest.mark.parametrize("path", [PATH, OPENMETER_PATH])
+@pytest.mark.parametrize(
+    ("data", "field"),
+    [
+        ({"value": None}, "data.value"),
+        ({"value": None, "tokens": 5}, "data.value"),
+        ({"value": {"tokens": 5}}, "data.value"),
+        ({"value": "soon", "tokens": 5}, "data.value"),
+        ({"value": True}, "data.value"),
+        ({"value": [12]}, "data.value"),
+        ({"value": ""}, "data.value"),
+        ({"value": "1,5"}, "data.value"),
+        ({"tokens": None}, "data.tokens"),
+        ({"model": "m", "tokens": None}, "data.tokens"),
+        ({"usage": {"tokens": 55}}, "data.usage"),
+        ({"counts": [1, 2]}, "data.counts"),
+        ({"tokens": ""}, "data.tokens"),
+        ({"tokens": "1,5"}, "data.tokens"),
+        ({"tokens": "1,000.50"}, "data.tokens"),
+        ({"tokens": "1.000,50"}, "data.tokens"),
+        ({"tokens": "1 000"}, "data.tokens"),
+        ({"tokens": "NaN"}, "data.tokens"),
+        ({"tokens": "-Infinity"}, "data.tokens"),
+        ({"a\0" + "b" * 70: None}, "data.a" + "b" * 58),
+        (12, "data"),
+        ("12", "data"),
+        ([{"value": 12}], "data"),
+        (True, "data"),
+    ],
+    ids=str,
+)
+def test_data_with_something_in_the_place_of_a_number_is_refused_and_named(
+    push_client: PushClient, path: str, data: Any, field: str
+) -> None:
+    answer = post(push_client, [cloudevent(id="1"), cloudevent(id="2", data=data)], path)
+
+    [refused] = answer.json()["errors"]
+    assert (refused["index"], refused["error"].split(" must be ")[0]) == (1, field)
+    assert [row.quantity for row in inbox()] == [5]
+
+
+def test_numeric_text_is_a_number_for_openmeter_and_named_elsewhere(push_client: PushClient) -> None:
+    data = {"duration_seconds": "12"}
+
+    assert post(push_client, cloudevent(data=data), OPENMETER_PATH).status_code == 204
+    assert "data.duration_seconds must be a number" in error(push_client, id="2", data=data)
+
+    [row] = inbox()
+    assert (row.metric, row.quantity) == ("api_requests.duration_seconds", 12)
+    assert row.dimensions == {"source": "/gateway"}
+
+
+@pytest.mark.parametrize(
+    ("text", "quantity"),
+    [
+        ("12", "12"),
+        (" 12\n", "12"),
+        ("-1.50", "-1.5"),
+        ("+5", "5"),
+        (".5", "0.5"),
+        ("5.", "5"),
+        ("007", "7"),
+        ("1.2e3", "1200"),
+        ("1E-3", "0.001"),
+        ("0", "0"),
+        ("99999999999999999999.25", "99999999999999999999.25"),
+    ],
+)
+def test_a_number_as_text_keeps_its_digits_for_openmeter(
+    push_client: PushClient, text: str, quantity: str
+) -> None:
+    data = {"value": text, "model": "m-1"}
+
+    assert post(push_client, cloudevent(data=data), OPENMETER_PATH).status_code == 204
+
+    [row] = inbox()
+    assert (row.metric, row.quantity) == ("api_requests", Decimal(quantity))
+    assert row.dimensions == {"source": "/gateway", "model": "m-1"}
+
+
+@pytest.mark.parametrize("text", ["1e20", "-1e400", "9" * 5_000, "1e99999999999999999999"])
+def test_a_number_as_text_has_the_limits_of_a_number(push_client: PushClient, text: str) -> None:
+    answer = post(push_client, cloudevent(data={"value": text}), OPENMETER_PATH)
+
+    assert answer.status_code == 400
+    assert "the number in data must be below 10^20" in answer.json()["errors"][0]["error"]
+
+
+def test_text_that_is_almost_a_number_takes_no_time(push_client: PushClient) -> None:
+    texts = {f"n{at}": "0" * 100_000 + "x" for at in range(20)}
+
+    assert post(push_client, cloudevent(data={"value": 1, **texts}), OPENMETER_PATH).status_code == 204
+
+
+@pytest.mark.parametrize("absent", [..., None], ids=["none", "null"])
+def test_an_event_without_a_time_has_the_time_of_receipt_and_counts_once(
+    push_client: PushClient, absent: Any
+) -> None:
+    batch = [
+        cloudevent(id="1", time=absent, data={"a": 1, "b": 2}),
+        cloudevent(id="2"),
+        cloudevent(id="3", time=absent),
+        cloudevent(id="4", time=absent, subject=...),
+    ]
+    received_at = datetime(2026, 11, 21, 9, tzinfo=UTC)
+    with clock.frozen(received_at):
+        first = post(push_client, batch)
+    dry = post(push_client, batch, f"{PATH}?dry_run=true")
+    again = post(push_client, batch, OPENMETER_PATH)
+    other = post(push_client, cloudevent(id="3", time=absent, data={"value": 6}))
+
+    assert [each.headers["Usage-Without-Time"] for each in (first, dry, again, other)] == ["2", "2", "2", "0"]
+    assert [each.headers["Usage-Duplicates"] for each in (first, dry, again)] == ["0", "4", "4"]
+    assert (
+        "source and id must not be that of an event with other content" in other.json()["errors"][0]["error"]
+    )
+    times = {row.event_time for row in inbox()}
+    assert times == {received_at, datetime.fromisoformat(MOMENT)}
+    assert len(inbox()) == 4
+
+
+def test_an_event_without_a_time_in_binary_mode_is_the_same_event(push_client: PushClient) -> None:
+    names = ("specversion", "id", "source", "type", "subject")
+    headers = {f"ce_{name}": cloudevent()[name] for name in names}
+
+    structured = post(push_client, cloudevent(time=...), content_type="application/cloudevents+json")
+    binary = post(push_client, {"value": 5}, **headers)
+
+    assert [each.headers["Usage-Without-Time"] for each in (structured, binary)] == ["1", "1"]
+    assert binary.headers["Usage-Duplicates"] == "1"
+    assert error(push_client, time="") == "time must be a parseable date"
+
+
 @pytest.mark.parametrize(
     ("attributes", "reason"),
     [
@@ -106,7 +246,6 @@ def test_the_digits_that_are_sent_are_the_digits_that_count(push_client: PushCli
         ({"id": ...}, "id must be a non-empty string"),
         ({"source": 1}, "source must be a non-empty string"),
         ({"type": ""}, "type must be a non-empty string"),
-        ({"time": ...}, "time must be given, as in 2026-11-20T12:00:00Z"),
         ({"time": "soon"}, "time must be a parseable date"),
         ({"subject": ...}, "subject must be a non-empty string up to 255 characters"),
         ({"data": [1]}, "data must be an object"),
@@ -289,8 +428,10 @@ def test_a_dry_run_stores_nothing(push_client: PushClient) -> None:
 
 # Whatever is sent
 
-values = texts | numbers | st.none() | st.booleans() | st.lists(st.integers(), max_size=2)
+numeric_texts = st.from_regex(r"\A[+-]?[0-9]{0,4}[.,]?[0-9]{0,4}([eE]-?[0-9]{1,3})?\Z")
+values = texts | numeric_texts | numbers | st.none() | st.booleans() | st.lists(st.integers(), max_size=2)
 datas = st.dictionaries(st.sampled_from(["value", "quantity", "a", "", "\0", "x" * 99]), values, max_size=4)
+readings = st.builds(Reading, st.just(datetime(2026, 11, 20, tzinfo=UTC)), st.booleans())
 events = st.fixed_dictionaries(
     {},
     optional={
@@ -314,10 +455,10 @@ bodies = (
 
 
 @with_examples(0.5)
-@given(body=bodies)
-def test_any_body_is_validated_or_refused(body: bytes) -> None:
+@given(body=bodies, reading=readings)
+def test_any_body_is_validated_or_refused(body: bytes, reading: Reading) -> None:
     try:
-        translation = check_cloudevents(body)
+        translation = check_cloudevents(body, reading)
     except MalformedBody:
         return
     batch = translation.batch
@@ -337,12 +478,13 @@ def test_any_body_is_validated_or_refused(body: bytes) -> None:
     ),
     content_type=st.none() | st.sampled_from(["", "application/json", "text/plain", "a/b+json;c"]),
     body=bodies,
+    reading=readings,
 )
 def test_any_headers_are_validated_or_refused(
-    headers: dict[str, str], content_type: str | None, body: bytes
+    headers: dict[str, str], content_type: str | None, body: bytes, reading: Reading
 ) -> None:
     try:
-        translation = check_binary_cloudevent(headers, content_type, body)
+        translation = check_binary_cloudevent(headers, content_type, body, reading)
     except MalformedBody:
         return
     assert translation.item_count == 1
