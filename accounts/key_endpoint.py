@@ -7,7 +7,6 @@ The credential is checked first, so that every request made with a key counts as
 from __future__ import annotations
 
 import logging
-import re
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 
+from accounts.bearer import BearerError, bearer_token
 from accounts.limits import limit_of
 from accounts.models import Account
 from accounts.services.suspension import suspension_message
@@ -34,8 +34,6 @@ from finops.lib.ratelimit import rate_limiter
 from finops.lib.sentences import join_with_and
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 from finops.web.admission import REFUSAL, TENANT, Refusal, tenant
-
-_BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
 
 log = logging.getLogger(__name__)
 
@@ -57,11 +55,11 @@ class KeyAuthentication(BaseAuthentication, ABC):
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, KeyCredential]:
         """Raises AuthenticationFailed without such a key, and PushError, 403, while its account is suspended."""
-        header: str = request.META.get("HTTP_AUTHORIZATION", "").strip()
-        if not header:
-            raise AuthenticationFailed(self.missing, "unauthorized")
-        bearer = _BEARER.fullmatch(header)
-        credential = self.credential_of(bearer[1]) if bearer else None
+        try:
+            token = bearer_token(request, self.missing)
+        except BearerError as error:
+            raise AuthenticationFailed(str(error), "unauthorized") from error
+        credential = self.credential_of(token)
         if credential is None:
             raise AuthenticationFailed(self.unknown, "unauthorized")
         if message := suspension_message(credential.account):

@@ -25,11 +25,11 @@ def cpu_seconds(pid: int) -> float:
 
 
 def children(pid: int) -> list[int]:
-    found = []
+    pids = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         with suppress(FileNotFoundError):  # a thread that has ended
-            found += map(int, (task / "children").read_text().split())
-    return found
+            pids += map(int, (task / "children").read_text().split())
+    return pids
 
 
 def postmaster() -> int:

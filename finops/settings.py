@@ -117,12 +117,7 @@ MIDDLEWARE = [
     "finops.telemetry.middleware.trace_request",  # first: around all that is answered
     "finops.health.answer_probes",  # first: a probe's Host header is an address, and it has no cookie
     "finops.cost_access.middleware.undecided_access",  # around all endpoints: each sets the cost that its reader may see
-    "mcpserver.middleware.mcp_middleware",  # first: it serves /api/mcp itself, and the rest is for pages
-    "mcpserver.middleware.rest_middleware",  # and this one /api/v1
-    "ingestion.middleware.push_middleware",  # and this one /api/usage/events
-    "finops.connections.middleware.cost_push_middleware",  # and this one /api/costs
-    "finops.change_events.middleware.event_push_middleware",  # and this one /api/events
-    "accounts.sso.scim.middleware.scim_middleware",  # and this one /scim/v2
+    "finops.machine_endpoints.serve_programs",  # all that programs call; the rest is for pages
     "finops.web.refusals.answer_refusal",  # what finops.web.admission refuses; the endpoints above have their own response
     "django.middleware.security.SecurityMiddleware",
     "finops.web.static_files.StaticFilesMiddleware",

@@ -41,16 +41,9 @@ account_pages: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns = [
-    path("", include("mcpserver.urls")),
-    path("", include("mcpserver.rest.urls")),
-    path("", include("accounts.oauth.urls")),
-    path("", include("ingestion.api_urls")),
-    path("", include("finops.connections.api_urls")),
-    path("", include("finops.change_events.api_urls")),
-    path("", include("accounts.sso.scim.urls")),
+    path("", include("finops.machine_endpoints")),
     path("", views.home, name="home"),
     path("favicon.ico", views.favicon, name="favicon"),
-    path(".well-known/security.txt", views.security_txt, name="security_txt"),
     path("", include(document_urlpatterns)),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

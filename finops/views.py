@@ -23,6 +23,7 @@ from accounts.models import Membership, Role
 from accounts.page_access import AccountRequest, account_page
 from finops.lib import clock
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
+from finops.machine_errors import is_of_program, wrong_address
 
 
 @login_required
@@ -58,6 +59,8 @@ def _missing_account_page(request: AccountRequest) -> HttpResponse:
 def missing_page(request: HttpRequest, exception: Exception | None = None) -> HttpResponseBase:
     """404, for members of the URL's account with its navigation. Everybody else gets the page of an account that does
     not exist, also where the account's sign-in rules refuse the member."""
+    if is_of_program(request):
+        return wrong_address(request)
     match = _ACCOUNT_PATH.match(request.path_info)
     user = getattr(request, "user", None)  # none before the middleware that sets it
     if match and user is not None and user.is_authenticated:

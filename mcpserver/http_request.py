@@ -7,7 +7,6 @@ together.
 
 from __future__ import annotations
 
-import re
 import time
 from http import HTTPStatus
 
@@ -15,6 +14,7 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 
+from accounts.bearer import BearerError, bearer_token
 from accounts.credentials import Credential, authenticate_bearer
 from accounts.limits import limit_of
 from accounts.oauth.resource import RESOURCE_PATH
@@ -29,7 +29,6 @@ TOOL_SECONDS = 20.0
 SCOPES = "mcp:read mcp:write"
 _READ_FACTOR = 4
 """A body of up to this many times its limit is read to its end, since its refusal names the id of its request."""
-_BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
 
 
 class HttpError(Exception):
@@ -85,12 +84,12 @@ def _check_admission(request: HttpRequest) -> None:
 
 
 def _authenticate(request: HttpRequest) -> Credential:
-    header = request.headers.get("Authorization", "")
-    if not header:
-        raise _unauthorized_error("Send an access token or MCP key: Authorization: Bearer <token>")
-    bearer = _BEARER.fullmatch(header.strip())
+    try:
+        token = bearer_token(request, "Send an access token or MCP key: Authorization: Bearer <token>")
+    except BearerError as error:
+        raise _unauthorized_error(str(error), error="invalid_token" if error.is_invalid else "") from error
     client = "".join(filter(str.isprintable, request.headers.get("User-Agent", "")))
-    credential = authenticate_bearer(bearer[1], client=client) if bearer else None
+    credential = authenticate_bearer(token, client=client)
     if credential is None:
         raise _unauthorized_error("This token is unknown, expired or revoked", error="invalid_token")
     return credential

@@ -18,7 +18,7 @@ import dataclasses
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -52,6 +52,7 @@ BATCH_SECONDS = 5.0
 """No request of a batch starts later than this. A batch occupies one slot of the server and needs few bytes, so it
 may keep others waiting no longer than a few single requests do."""
 _NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMES = frozenset(revision.name for revision in REVISIONS)
 _SENTINEL = re.compile(r"=\?base64\?(.*)\?=")
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,8 @@ def answer(body: bytes, headers: Headers, server: Server, call: ToolCall) -> Rep
         return _accept(message, headers)
     if _is_modern(message, headers):
         return _answer_modern(message, headers, server, call)
+    if headers.version is not None and headers.version not in _NAMES and message.method != "initialize":
+        return _refusal(_unsupported_version_error(headers.version), message.id)
     return _answer_legacy(message, headers, server, call)
 
 
@@ -103,8 +106,8 @@ def _refusal(error: RpcError, id_: Id | None = None) -> Reply:
 
 def _accept(message: Message, headers: Headers) -> Reply:
     """Accept notifications, and responses to requests that the server never sends, without an effect."""
-    if headers.version not in (None, *(revision.name for revision in REVISIONS)):
-        return _refusal(_unsupported_version_error(str(headers.version)))
+    if headers.version is not None and headers.version not in _NAMES:
+        return _refusal(_unsupported_version_error(headers.version))
     if headers.version == MODERN.name and not isinstance(message, RpcNotification):
         return _refusal(
             RpcError(Code.INVALID_REQUEST, ("A client must send requests or notifications, not responses."))
@@ -118,9 +121,7 @@ def _is_modern(request: Request, headers: Headers) -> bool:
     meta = request.params.get("_meta")
     if isinstance(meta, dict) and META_VERSION in meta:
         return True
-    if request.method == "initialize":
-        return False
-    return headers.version is not None and legacy(headers.version) is None
+    return request.method != "initialize" and headers.version == MODERN.name
 
 
 # Modern
@@ -149,7 +150,7 @@ def _validate_request_headers(request: Request, headers: Headers) -> None:
     if name_param and _decode_header(headers.name) != request.params.get(name_param):
         raise RpcError(HEADER_MISMATCH, "Mcp-Name header does not match the request body")
     if version != MODERN.name:
-        raise _unsupported_version_error(version)
+        raise _unsupported_version_error(version, [MODERN])  # only it is named in the body
 
 
 def _meta_version(params: Mapping[str, Any]) -> str:
@@ -177,9 +178,10 @@ def _decode_header(value: str | None) -> str | None:
         raise RpcError(HEADER_MISMATCH, "Mcp-Name header is not valid base64 of UTF-8") from error
 
 
-def _unsupported_version_error(version: str) -> RpcError:
-    data = {"supported": [MODERN.name], "requested": version}
-    return RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data=data)
+def _unsupported_version_error(version: str, revisions: Collection[Revision] = REVISIONS) -> RpcError:
+    supported = [revision.name for revision in revisions]
+    message = f"Unsupported protocol version. Supported: {', '.join(supported)}."
+    return RpcError(UNSUPPORTED_VERSION, message, data={"supported": supported, "requested": version})
 
 
 # Legacy

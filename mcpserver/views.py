@@ -11,8 +11,10 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 
+from accounts.oauth.resource import RESOURCE_PATH, resource
 from finops.lib import request_body
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 from mcpserver import cors, jsonrpc, protocol
@@ -29,11 +31,23 @@ from mcpserver.method_context import Server
 from mcpserver.results import InsufficientScope, new_incident
 from mcpserver.server import server as default_server
 
-PATH = "/api/mcp"
+PATH = RESOURCE_PATH
 ID_BYTES = 64 * 1024
 """A longer body of a request that is refused without reading it, as anonymous ones are, gets a response without an id."""
 
 log = logging.getLogger(__name__)
+
+
+def is_opened_by_person(request: HttpRequest) -> bool:
+    """Return whether a person opened the server's address in a browser."""
+    headers = request.headers
+    return (
+        request.method == "GET"
+        and request.path_info == PATH
+        and "text/html" in headers.get("Accept", "")
+        and "Authorization" not in headers
+    )
+
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -43,6 +57,8 @@ def make_endpoint(server: Callable[[], Server]) -> View:
 
     @csrf_exempt
     def endpoint(request: HttpRequest) -> HttpResponse:
+        if is_opened_by_person(request):
+            return render(request, "mcpserver/connect.html", {"url": resource()})
         response = (
             cors.preflight(request) if cors.is_preflight(request) else _answer_or_error(request, server)
         )

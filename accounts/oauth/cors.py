@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -30,7 +30,7 @@ def open_to_browsers(method: str) -> Callable[[View], View]:
                 return view(request)
             if request.method == "OPTIONS":
                 return _preflight(method)
-            return HttpResponse(status=405, headers={"Allow": f"{method}, OPTIONS"})
+            return HttpResponseNotAllowed([method, "OPTIONS"])
 
         return endpoint
 

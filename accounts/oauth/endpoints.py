@@ -16,6 +16,7 @@ from oauth2_provider.oauth2_backends import OAuthLibCore, get_oauthlib_core
 from accounts.oauth import limits
 from accounts.oauth.cors import open_to_browsers
 from accounts.oauth.error_text import DESCRIPTIONS
+from finops.web.admission import ARRIVING
 
 MAX_BODY = 65_536
 FORM = "application/x-www-form-urlencoded"
@@ -80,7 +81,7 @@ def _form_problem(request: HttpRequest) -> HttpResponse | None:
         return problem(400, "invalid_request", "Send parameters in the body, not in the URL.")
     if request.content_type != FORM:
         return problem(400, "invalid_request", f"The body is {FORM}.")
-    length = request.META.get("CONTENT_LENGTH") or "0"
+    length = request.META.get("CONTENT_LENGTH") or ("" if ARRIVING in request.META else "0")
     if not length.isdecimal() or int(length[:20]) > MAX_BODY:
         return problem(413, "invalid_request", f"The body is larger than {MAX_BODY} bytes.")
     try:

@@ -6,6 +6,10 @@ from tests.live_settings import *  # noqa: F403
 from tests.live_settings import MIDDLEWARE as REAL
 from tests.live_settings import OAUTH2_PROVIDER as PROVIDER
 
-TOYS = {"mcpserver.middleware.mcp_middleware": "tests.credentials.toys.toy_mcp_middleware"}
-MIDDLEWARE = [TOYS.get(name, name) for name in REAL]
+_TOYS = "tests.credentials.toys.toy_mcp_middleware"  # not imported here: models are not loaded yet
+MIDDLEWARE = [
+    name
+    for each in REAL
+    for name in ([_TOYS, each] if each == "finops.machine_endpoints.serve_programs" else [each])
+]
 OAUTH2_PROVIDER = {**PROVIDER, "CIMD_METADATA_FETCHER": "tests.conformance.documents.LiveFetcher"}

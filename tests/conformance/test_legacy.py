@@ -89,6 +89,7 @@ def test_an_unsupported_version_header_is_refused(mcp_client: McpClient, version
     ]
 
     assert [answer.status_code for answer in answers] == [400, 400]
+    assert all("2025-11-25" in json.loads(answer.content)["error"]["message"] for answer in answers)
 
 
 @requirement("legacy:stateless")

@@ -22,14 +22,13 @@ from tests.credentials.endpoints import (
     Outcome,
 )
 from tests.credentials.entries import ENTRIES, Entry
-from tests.credentials.toys import REAL, TOYS
+from tests.credentials.toys import with_toys
 from tests.isolation.discovery import fingerprint, routes
 
 
 @pytest.fixture(autouse=True)
 def _toys(settings: Any) -> None:
-    assert REAL in settings.MIDDLEWARE
-    settings.MIDDLEWARE = [TOYS if name == REAL else name for name in settings.MIDDLEWARE]
+    settings.MIDDLEWARE = with_toys(settings.MIDDLEWARE)
 
 
 def expected_outcome(entry: Entry, endpoint: str) -> Outcome:

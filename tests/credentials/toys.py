@@ -11,9 +11,15 @@ from mcpserver.views import PATH, make_endpoint
 from tests.mcpserver.mcp_client import server_of
 from tests.mcpserver.toys import make_toys
 
-REAL = "mcpserver.middleware.mcp_middleware"
+REAL = "finops.machine_endpoints.serve_programs"
 TOYS = "tests.credentials.toys.toy_mcp_middleware"
 REST_TOOLS = "/api/v1/tools/"
+
+
+def with_toys(middleware: list[str]) -> list[str]:
+    at = middleware.index(REAL)
+    return [*middleware[:at], TOYS, *middleware[at:]]
+
 
 _server = server_of(make_toys())
 _endpoint = make_endpoint(lambda: _server)

@@ -46,6 +46,7 @@ OUTSIDE = {
     "api/costs/openapi.json": "a public document that describes pushes of cost",
     "^api/costs/": "takes its own credential, and knows no such path",
     "api/usage/openapi.json": "a public document that describes the push endpoint",
+    "^(?:api|oauth|\\.well-known|scim)(?:/|$)": "names the right address, and knows no such path",
     "healthz": "public: the process is alive",
     "readyz": "public: what is ready, no secrets",
     "metrics": "takes a token of its own",

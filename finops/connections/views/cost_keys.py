@@ -12,7 +12,6 @@ from accounts.forms import FormErrors
 from accounts.models import Role
 from accounts.page_access import AccountRequest, account_page
 from accounts.source_pages import SourceKeyPages
-from finops.connections.middleware import PREFIX
 from finops.connections.models import CostKey, CostPush, month_name
 from finops.connections.push_snippets import push_snippets
 from finops.connections.services import cost_keys
@@ -34,7 +33,7 @@ def key_context(source: CostSource) -> dict[str, object]:
 
 def push_url() -> str:
     """The URL that programs push months to."""
-    return f"{settings.PUBLIC_URL}{PREFIX.rstrip('/')}"
+    return f"{settings.PUBLIC_URL}/api/costs"
 
 
 @account_page(Role.MEMBER)

@@ -40,7 +40,7 @@ def test_a_refused_request_gets_its_status_in_the_form_of_its_endpoint_and_no_li
     assert incomplete.status_code == 400
     for answer in (busy, incomplete):
         is_json = "json" in answer.headers["Content-Type"]
-        assert is_json == path.startswith(("/api/", "/scim/")), answer.headers["Content-Type"]
+        assert is_json == path.startswith(("/api/", "/scim/", "/oauth/")), answer.headers["Content-Type"]
         if is_json:
             assert answer.json()
     assert [record for record in caplog.records if record.name == "django.request"] == []

@@ -154,7 +154,7 @@ def test_numeric_text_is_a_number_for_openmeter_and_named_elsewhere(push_client:
     assert "data.duration_seconds must be a number" in error(push_client, id="2", data=data)
 
     [row] = inbox()
-    assert (row.metric, row.quantity) == ("api_requests.duration_seconds", 12)
+    assert (row.metric, row.quantity) == ("api_requests.duration_seconds", Decimal(12))
     assert row.dimensions == {"source": "/gateway"}
 
 
