@@ -60,7 +60,7 @@ def _respond(request: HttpRequest, answer: Answer) -> HttpResponse:
     with transaction.atomic():
         _url, headers, body, status = answer(get_oauthlib_core(), request)
     if status >= HTTPStatus.BAD_REQUEST:
-        body = _described(body)
+        body = _with_description(body)
     response = HttpResponse(body or "", status=status, content_type="application/json")
     for name, value in headers.items():
         response[name] = value
@@ -68,7 +68,7 @@ def _respond(request: HttpRequest, answer: Answer) -> HttpResponse:
     return response
 
 
-def _described(body: str) -> str:
+def _with_description(body: str) -> str:
     """Return the error response with a description; oauthlib leaves some out."""
     error = json.loads(body)
     return json.dumps(
