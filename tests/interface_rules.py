@@ -1,5 +1,5 @@
 """The rules of the interface document, each with an ID that docs/interface.md names. The texts are shortened; the
-document itself (`spec/` beside the project) is authoritative."""
+document itself (`docs/interface-document.md`) is authoritative."""
 
 from __future__ import annotations
 

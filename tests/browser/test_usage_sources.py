@@ -30,7 +30,7 @@ def test_a_key_is_generated_copied_pasted_regenerated_and_revoked(new_page: NewP
     page = new_page("member")
     make_source(page, "Billing backend")
 
-    page.get_by_role("button", name="Generate API key").click()
+    page.get_by_role("button", name="Generate API Key").click()
     first = page.get_by_label("Your new key").inner_text()
     page.get_by_role("button", name="Copy key").click()
     assert page.evaluate("navigator.clipboard.readText()") == first
@@ -50,7 +50,7 @@ def test_a_key_is_generated_copied_pasted_regenerated_and_revoked(new_page: NewP
     expect(card).not_to_contain_text("Never")
     expect(page.locator("body")).not_to_contain_text(first)
 
-    page.get_by_role("button", name="Regenerate API key").click()
+    page.get_by_role("button", name="Regenerate API Key").click()
     page.get_by_role("button", name="Regenerate", exact=True).click()
     second = page.get_by_label("Your new key").inner_text()
     assert second != first
@@ -58,7 +58,7 @@ def test_a_key_is_generated_copied_pasted_regenerated_and_revoked(new_page: NewP
     page.get_by_role("link", name="Done").click()
     page.get_by_role("button", name="Revoke").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
-    expect(page.get_by_role("button", name="Generate API key")).to_be_visible()
+    expect(page.get_by_role("button", name="Generate API Key")).to_be_visible()
 
 
 def test_a_source_is_deleted_on_a_phone_where_the_question_stands_in_sight(new_page: NewPage) -> None:
@@ -79,7 +79,7 @@ def test_a_source_is_deleted_on_a_phone_where_the_question_stands_in_sight(new_p
 def test_reloading_the_page_that_shows_a_key_makes_no_second_one(new_page: NewPage) -> None:
     page = new_page("admin")
     make_source(page, "Reloaded")
-    page.get_by_role("button", name="Generate API key").click()
+    page.get_by_role("button", name="Generate API Key").click()
     expect(page.get_by_label("Your new key")).to_be_visible()
 
     page.reload()
@@ -91,11 +91,11 @@ def test_reloading_the_page_that_shows_a_key_makes_no_second_one(new_page: NewPa
 def test_an_unsure_click_on_regenerate_can_be_taken_back(new_page: NewPage) -> None:
     page = new_page("member")
     make_source(page, "Precious")
-    page.get_by_role("button", name="Generate API key").click()
+    page.get_by_role("button", name="Generate API Key").click()
     key = page.get_by_label("Your new key").inner_text()
     page.get_by_role("link", name="Done").click()
 
-    page.get_by_role("button", name="Regenerate API key").click()
+    page.get_by_role("button", name="Regenerate API Key").click()
     page.keyboard.press("Escape")
 
     expect(page.get_by_role("region", name="API key")).to_contain_text(key[:15])
@@ -107,7 +107,7 @@ def test_the_pages_of_a_key_fit_and_are_named(new_page: NewPage, width: int, the
     page.goto("/a/acme/connections/usage/new/")
     page.get_by_label("Name").fill(f"A source of a rather long name, {width} {theme}")
     page.get_by_role("button", name="Create source").click()
-    page.get_by_role("button", name="Generate API key").click()
+    page.get_by_role("button", name="Generate API Key").click()
     at_first = [*page.evaluate(FAULTS), overflow(page)]
     page.get_by_role("link", name="Done").click()
     after_keeping = [*page.evaluate(FAULTS), overflow(page)]

@@ -70,7 +70,7 @@ def test_a_member_makes_a_source_generates_its_key_and_pushes_with_it(cast: Cast
     answer = client.post(f"{page}key/generate/")
 
     key = shown_key(answer)
-    assert "Generate API key" in before
+    assert "Generate API Key" in before
     assert "no-store" in answer.headers["Cache-Control"]
     source = UsageSource.objects.unscoped().get()
     assert reasons(PushClient(source, key).push(event()), submitted=1) == {}
@@ -88,8 +88,8 @@ def test_afterwards_the_page_shows_the_prefix_alone_and_the_last_use(cast: Cast)
     assert f"{key[:15]}••••••••" in unused
     assert "Last used Never" in unused
     assert "Last used Never" not in after
-    assert {"Regenerate API key", "Revoke"} <= set(
-        re.findall(r"Regenerate API key|Revoke|Generate API key", after)
+    assert {"Regenerate API Key", "Revoke"} <= set(
+        re.findall(r"Regenerate API Key|Revoke|Generate API Key", after)
     )
     assert "/api/usage/events" in after
     assert f"{key[:15]}••••••••" in everything
@@ -101,7 +101,7 @@ def test_a_source_without_a_key_offers_nothing_but_generating_one(cast: Cast) ->
 
     page = get_page(client, make(client))
 
-    assert "Generate API key" in page
+    assert "Generate API Key" in page
     assert "Regenerate" not in page
     assert "Revoke" not in page
 
@@ -157,7 +157,7 @@ def test_revoking_leaves_the_source_without_a_key(cast: Cast) -> None:
     answer = client.post(f"{page}key/revoke/", follow=True)
 
     assert "Key revoked." in text_of(answer)
-    assert "Generate API key" in text_of(answer)
+    assert "Generate API Key" in text_of(answer)
     assert PushClient(UsageSource.objects.unscoped().get(), key).push(event()).status_code == 401
 
 
@@ -169,7 +169,7 @@ def test_a_source_that_pulls_has_no_key_card_and_refuses_a_forged_post(cast: Cas
     page = get_page(client, f"{LIST}{source.pk}/")
     forged = client.post(f"{LIST}{source.pk}/key/{action}/", follow=True)
 
-    assert "Generate API key" not in page
+    assert "Generate API Key" not in page
     assert "Pull from a vendor" in page
     assert (
         "pulls usage with a vendor's credential and has no API key. Create a Push/API source "
