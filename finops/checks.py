@@ -137,6 +137,21 @@ _HERE: Final = ("127.0.0.1", "localhost", "::1")
 
 
 @register(TAG)
+def check_public_url(**kwargs: Any) -> list[CheckMessage]:
+    """In every environment: links and cookies are those of a whole host."""
+    address = urlsplit(settings.PUBLIC_URL)
+    if not address.hostname or not (address.path or address.query or address.fragment):
+        return []
+    return [
+        Error(
+            f"PUBLIC_URL is {settings.PUBLIC_URL!r}: the console needs a host of its own, without a path.",
+            hint="Write it as https://finops.example.com.",
+            id="finops.E021",
+        )
+    ]
+
+
+@register(TAG)
 def check_metrics_address(**kwargs: Any) -> list[CheckMessage]:
     """In every environment: with an invalid address a worker would serve no metrics."""
     try:

@@ -15,12 +15,14 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
+from finops.alerts.body_templates import check_template
 from finops.alerts.models import AlertChannel
 from finops.lib import clock, outbound, sealing
 from finops.lib.errors import UserError
 from finops.lib.sentences import truncate
 
 MAX_ADDRESSES: Final = 20
+MAX_HEADERS: Final = 10
 _LONG_ENOUGH: Final = 16
 """The length of a secret from which its last four characters may be shown."""
 
@@ -88,20 +90,25 @@ class PagerDutyTarget(Target, frozen=True, kw_only=True):
 
 
 class WebhookTarget(Target, frozen=True, kw_only=True):
-    """The target of a webhook. `previous_secret` signs as well until `previous_until`."""
+    """The target of a webhook. `headers` are sent with each message. `template`: the JSON body with placeholders
+    (`body_templates.py`); empty for the documented body. `previous_secret` signs as well until `previous_until`."""
 
-    fields: ClassVar[tuple[str, ...]] = ("url",)
+    fields: ClassVar[tuple[str, ...]] = ("url", "headers", "template")
     url: str
     signing_secret: str
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
+    template: str = ""
     previous_secret: str = ""
     previous_until: datetime | None = None
 
     @property
     def shown(self) -> str:
-        return _shown_url(self.url)
+        return ", ".join([_shown_url(self.url), *self.headers, *(["own body"] if self.template else [])])
 
     def secrets(self) -> Iterator[str]:
         yield from (self.signing_secret, self.previous_secret, *_parts_of(self.url))
+        for value in self.headers.values():
+            yield from (value, *value.split())
 
     def signing_secrets(self) -> list[str]:
         still = self.previous_until is not None and clock.now() < self.previous_until
@@ -204,7 +211,35 @@ def _pagerduty_target(values: Mapping[str, object], _signing_secret: str) -> Tar
 
 
 def _webhook_target(values: Mapping[str, object], signing_secret: str) -> Target:
-    return WebhookTarget(url=_url(values), signing_secret=signing_secret or new_signing_secret())
+    template = str(values.get("template", "")).strip()
+    check_template(template)
+    return WebhookTarget(
+        url=_url(values),
+        headers=_headers(str(values.get("headers", ""))),
+        template=template,
+        signing_secret=signing_secret or new_signing_secret(),
+    )
+
+
+_HEADER: Final = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)[ \t]*:[ \t]*([!-~](?:[ -~]*[!-~])?)")
+_OURS: Final = ("content-", "webhook-", "host", "connection", "transfer-encoding", "expect", "user-agent")
+"""Beginnings of the names of headers that each message has already."""
+
+
+def _headers(text: str) -> dict[str, str]:
+    """Return headers of lines such as `Authorization: Bearer abc`. Raises UserError."""
+    headers: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        header = _HEADER.fullmatch(line)
+        if header is None:
+            raise UserError("headers: write one per line, as Name: value in ASCII.", field="headers")
+        name = header[1]
+        if name.lower().startswith(_OURS) or name.lower() in map(str.lower, headers):
+            raise UserError(f"headers: {name[:80]} is set already.", field="headers")
+        headers[name] = header[2]
+    if len(headers) > MAX_HEADERS:
+        raise UserError(f"headers: {len(headers)} headers; the maximum is {MAX_HEADERS}.", field="headers")
+    return headers
 
 
 _READERS: Final[Mapping[str, Callable[[Mapping[str, object], str], Target]]] = {

@@ -10,6 +10,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.forms import BoundField
 
+from finops.alerts.body_templates import EXAMPLES, MAX_TEMPLATE
 from finops.alerts.models import AlertChannel, AlertSubscription
 from finops.alerts.subscription_drafts import DIGEST_FREQUENCIES, TARGET_PLACES, SubscriptionDraft
 from finops.allocation.models import CostTag, Team
@@ -59,13 +60,32 @@ def _target_fields(kind: str) -> dict[str, forms.Field]:
             help_text="Only for PagerDuty's EU region: https://events.eu.pagerduty.com/v2/enqueue",
         )
         return {"routing_key": key, "url": url}
+    if kind == Kind.WEBHOOK:
+        return {
+            "url": _secret("Endpoint URL", "HTTPS URL of your endpoint.", "Enter the webhook URL."),
+            "headers": _lines("Headers", "One per line, such as Authorization: Bearer abc. Kept secret."),
+            "template": _lines(
+                "Body",
+                "Empty for the signed JSON of docs/alert-channels.md. Otherwise JSON with placeholders. "
+                + " ".join(f"{name}: {template}." for name, template in EXAMPLES.items()),
+            ),
+        }
     helps = {
         Kind.SLACK.value: "Begins with https://hooks.slack.com/services/. Keep it secret.",
         Kind.MICROSOFT_TEAMS.value: ("The workflow's full URL, including sig=… at the end. Keep it secret."),
-        Kind.WEBHOOK.value: "HTTPS URL of your endpoint. Messages are signed JSON POST requests.",
     }
-    label = "Endpoint URL" if kind == Kind.WEBHOOK else "Webhook URL"
-    return {"url": _secret(label, helps[kind], "Enter the webhook URL.")}
+    return {"url": _secret("Webhook URL", helps[kind], "Enter the webhook URL.")}
+
+
+def _lines(label: str, help_text: str) -> forms.CharField:
+    attrs = {"rows": 3, "autocomplete": "off", "spellcheck": "false", "class": "font-monospace"}
+    return forms.CharField(
+        label=label,
+        required=False,
+        max_length=MAX_TEMPLATE,
+        widget=forms.Textarea(attrs=attrs),
+        help_text=help_text,
+    )
 
 
 class ChannelForm(forms.Form):

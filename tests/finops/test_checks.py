@@ -59,6 +59,8 @@ def test_a_safe_production_passes(settings: Settings) -> None:
         ({"ALLOWED_HOSTS": ["*"]}, "finops.E006"),
         ({"PUBLIC_URL": "http://finops.example.com"}, "finops.E007"),
         ({"METRICS_LISTEN": "9464"}, "finops.E013"),
+        ({"PUBLIC_URL": "https://example.com/finops"}, "finops.E021"),
+        ({"PUBLIC_URL": "https://example.com?x=1"}, "finops.E021"),
         ({"METRICS_LISTEN": "0.0.0.0:many"}, "finops.E013"),
         ({"METRICS_TOKEN": "prometheus"}, "finops.E011"),
         ({"METRICS_TOKEN": "a" * 64}, "finops.E011"),

@@ -23,7 +23,13 @@ _STYLES: Final = {"info": "accent", "warning": "warning", "critical": "attention
 
 
 def send(target: UrlTarget, envelope: Envelope) -> DeliveryOutcome:
-    return post_json(target.url, payload(envelope.message), target)
+    """Send the message. Connectors of Office 365 return 200 with "Webhook message delivery failed with error: Microsoft
+    Teams endpoint returned HTTP error 429 …"."""
+    outcome = post_json(target.url, payload(envelope.message), target)
+    if outcome.verdict != "delivered" or "delivery failed" not in outcome.answer.lower():
+        return outcome
+    is_temporary = re.search(r"HTTP error (?:429|5\d\d)", outcome.answer)
+    return msgspec.structs.replace(outcome, verdict="again" if is_temporary else "failed")
 
 
 def payload(message: Message) -> dict[str, Any]:

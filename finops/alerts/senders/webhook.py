@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from standardwebhooks import Webhook
 
+from finops.alerts.body_templates import fill_template
 from finops.alerts.channel_targets import WebhookTarget
 from finops.alerts.senders.http import post_bytes
 from finops.alerts.senders.outcome import DeliveryOutcome, Envelope
@@ -15,10 +16,13 @@ from finops.lib import clock
 
 
 def send(target: WebhookTarget, envelope: Envelope) -> DeliveryOutcome:
-    body = msgspec.json.encode(payload(envelope)).decode()
+    template, message = target.template, envelope.message
+    value = fill_template(template, message, envelope.account_name) if template else payload(envelope)
+    body = msgspec.json.encode(value).decode()
     now, name = clock.now(), f"msg_{envelope.delivery_id}"
     signatures = [Webhook(secret).sign(name, now, body) for secret in target.signing_secrets()]
     headers = {
+        **target.headers,
         "webhook-id": name,
         "webhook-timestamp": str(int(now.timestamp())),
         "webhook-signature": " ".join(signatures),

@@ -47,7 +47,8 @@ def create_channel(
     kinds.
 
     `target` by kind: slack and microsoft_teams {url}; email {addresses: list, or text with commas or lines};
-    pagerduty {routing_key, url: omitted or "" for PagerDuty's own}; webhook {url}. Raises UserError with the target's
+    pagerduty {routing_key, url: omitted or "" for PagerDuty's own}; webhook {url, headers: lines such as
+    `Authorization: Bearer abc`, template: a JSON body with placeholders}. Raises UserError with the target's
     field for a target that is malformed or leads into a private network (looked up in DNS: seconds), a name that is
     taken, an account at its maximum; ValidationError for a name that is empty or too long.
     """
@@ -233,7 +234,7 @@ def _with_secrets_of(row: AlertChannel, target: Target | None) -> Target | None:
         before = target_of(row)
     except Unsealable:
         return target
-    return msgspec.structs.replace(before, url=target.url)
+    return msgspec.structs.replace(before, url=target.url, headers=target.headers, template=target.template)
 
 
 def _record(channel: AlertChannel, actor: Actor, verb: str, detail: dict[str, object]) -> None:

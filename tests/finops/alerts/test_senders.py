@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,8 +16,10 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from accounts.models import Account
 from finops.alerts import services
+from finops.alerts.body_templates import EXAMPLES, fill_template
 from finops.alerts.channel_targets import Kind, PagerDutyTarget
 from finops.alerts.messages import Fact, Message
+from finops.alerts.models import AlertChannel
 from finops.alerts.senders import Envelope, microsoft_teams, pagerduty, slack, webhook
 from finops.lib import clock
 from tests.cast import ACTOR
@@ -200,6 +203,80 @@ def test_a_webhook_is_verified_by_the_library_of_the_standard(acme: Account, rec
     assert payload["data"]["account"] == {"slug": "acme", "name": "Acme"}
     with pytest.raises(WebhookVerificationError):
         Webhook(secret).verify(request.body.replace(b"812.50", b"1.50"), request.headers)
+
+
+def create_webhook(account: Account, receiver: Receiver, **target: str) -> tuple[AlertChannel, str]:
+    target["url"] = receiver.url
+    return services.create_channel(
+        account=account, actor=ACTOR, name="Hook", kind="webhook", target={**target}
+    )
+
+
+@pytest.mark.parametrize(("name", "field"), [("Google Chat", "text"), ("Discord", "content")])
+def test_a_webhook_has_headers_and_a_body_of_its_own(
+    acme: Account, receiver: Receiver, name: str, field: str
+) -> None:
+    headers = "Authorization: Bearer s3cr3t-value\n\n X-Team : finops "
+    channel, secret = create_webhook(acme, receiver, headers=headers, template=EXAMPLES[name])
+    with clock.frozen(datetime.now(UTC)):
+        deliver(channel)
+        run_deliveries()
+
+    request = receiver.requests[0]
+    assert (request.headers["authorization"], request.headers["x-team"]) == ("Bearer s3cr3t-value", "finops")
+    assert Webhook(secret).verify(request.body, request.headers) == request.json
+    text = request.json[field]
+    assert "Spent: 812.50 USD" in text
+    assert text.endswith(message().url)
+    assert channel.shown_target.endswith(", Authorization, X-Team, own body")
+
+
+def test_a_receiver_that_repeats_a_header_shows_it_nowhere(acme: Account, receiver: Receiver) -> None:
+    channel, _secret = create_webhook(acme, receiver, headers="Authorization: Bearer s3cr3t-value")
+    receiver.answer(404, "unknown token s3cr3t-value")
+    delivery = deliver(channel)
+
+    run_deliveries()
+
+    delivery.refresh_from_db()
+    assert "unknown token …" in str(delivery.attempts)
+    assert "s3cr3t" not in str(delivery.attempts)
+
+
+@given(said=MESSAGES)
+@profile(max_examples=examples(100), deadline=None)
+def test_a_body_of_ones_own_is_within_the_limits_of_its_receivers_and_calls_nobody(said: Message) -> None:
+    for template in EXAMPLES.values():
+        body = fill_template(template, said, "Acme")
+        [text] = [value for value in body.values() if isinstance(value, str)]
+        assert len(text) <= 2_000
+        assert not re.search(r"<[@#!&u]|@(?:all|channel|everyone|here)\b", text, re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("1", "delivered"),
+        (
+            "Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 413 …",
+            "failed",
+        ),
+        (
+            "Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 429 …",
+            "waiting",
+        ),
+    ],
+)
+def test_a_200_of_teams_that_says_the_delivery_failed_is_a_failure(
+    acme: Account, receiver: Receiver, body: str, status: str
+) -> None:
+    receiver.answer(200, body)
+    delivery = deliver(create_channel_to(acme, receiver, "microsoft_teams"))
+
+    run_deliveries()
+
+    delivery.refresh_from_db()
+    assert delivery.status == status
 
 
 def test_after_a_new_secret_both_sign_for_a_day(acme: Account, receiver: Receiver) -> None:
