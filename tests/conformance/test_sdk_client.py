@@ -56,6 +56,17 @@ def test_it_connects_and_lists_the_tools(
 
 @requirement("clients:sdk")
 @each_mode
+def test_it_connects_at_the_address_with_a_slash(
+    live_server_process: LiveServer, keys: dict[str, str], mode: str
+) -> None:
+    async def list_names(client: Client) -> list[str]:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert run_session(f"{live_server_process.mcp_url}/", keys["read"], mode, list_names)
+
+
+@requirement("clients:sdk")
+@each_mode
 def test_it_calls_a_tool_and_checks_the_answer_against_its_schema(
     live_server_process: LiveServer, keys: dict[str, str], mode: str
 ) -> None:
