@@ -134,6 +134,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "finops.web.refusals.RefuseNullCharacters",
     "finops.web.refusals.read_whole_form",  # last: after the person is known, before the checks of views
 ]
 

@@ -32,7 +32,7 @@ def sessions(request: SignedInRequest) -> HttpResponse:
 @require_POST
 def end(request: SignedInRequest) -> HttpResponse:
     """End one session by its `key`, or all but this one."""
-    key = request.POST.get("key", "").replace("\0", "?")  # PostgreSQL has no such text
+    key = request.POST.get("key", "")
     count = end_sessions(user=request.user, request=request, keys=[key] if key else None)
     if count:
         messages.success(request, "Session ended." if key else f"{count} other sessions ended.")

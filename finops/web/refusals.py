@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
+from django.core.exceptions import BadRequest
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 
 from finops.web.admission import ARRIVING, INCOMPLETE, REFUSAL, Refusal
@@ -41,6 +44,26 @@ def read_whole_form(get_response: Middleware) -> Middleware:
         return get_response(request)
 
     return middleware
+
+
+class RefuseNullCharacters:
+    """400 for a page whose view passes a null character of the URL or the form on to PostgreSQL, which has no such text."""
+
+    def __init__(self, get_response: Middleware) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> None:
+        """Raises BadRequest."""
+        sent = f"{request.path}?{request.GET.urlencode()}&{request.POST.urlencode()}"
+        if isinstance(error, DataError) and _NULL_CHARACTER.search(sent):
+            raise BadRequest("A null character.") from error
+
+
+_NULL_CHARACTER: Final = re.compile(r"\0|%00|%5Cu0000")
+"""In a decoded path, an encoded query or form, and JSON in it."""
 
 
 def _answer(refusal: Refusal) -> HttpResponse:

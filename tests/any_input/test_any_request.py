@@ -78,6 +78,9 @@ class Walk:
                 self.check(sent)
             plausible = [(name, values[0]) for name, values in fields.items() if values]
             self.check(Sent(body=inputs.as_form(plausible).encode()))
+        nulls = inputs.as_form([(name, "a\0b") for name in fields])
+        self.check(Sent(method="GET", query=nulls))
+        self.check(Sent(body=nulls.encode()))
         valid = self.endpoint.valid
         if valid is not None:
             # Else all hostile ones would end at the first check.

@@ -167,7 +167,7 @@ def delete(request: AccountRequest, team_id: int) -> HttpResponse:
 @require_POST
 def add_member(request: AccountRequest, team_id: int) -> HttpResponse:
     team = _team(team_id)
-    email = request.POST.get("email", "").replace("\0", "?").strip()  # PostgreSQL has no such text
+    email = request.POST.get("email", "").strip()
     membership = Membership.objects.filter(account=request.account, user__email__iexact=email).first()
     with ErrorMessages(request):
         if membership is None:

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
+from accounts.scoping import account_scope
+from finops.allocation.models import Team
 from finops.web.admission import BUSY, INCOMPLETE, REFUSAL, Refusal, _RefusalLog
+from tests.cast import Cast, signed_in
 from tests.credentials.endpoints import COSTS, EVENTS, MCP, OPENMETER, OTLP, PUSH, SCIM
 
 PATHS = (
@@ -60,3 +64,18 @@ def test_refusals_are_one_warning_a_second_with_their_number(
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
     assert "29 at pages" in caplog.messages[1]
     assert "1 at mcp" in caplog.messages[1]
+
+
+def test_a_null_character_that_a_page_passes_on_to_the_database_is_400(operator: Client, cast: Cast) -> None:
+    client, account = signed_in(cast.owner), cast.account
+    client.raise_request_exception = operator.raise_request_exception = False
+    with account_scope(account):
+        team = Team.objects.create(account=account, name="Core")
+
+    answers = [
+        operator.get("/admin/accounts/user/", {"q": "a\0b"}),
+        client.post(reverse("session_end"), {"key": "a\0b"}),
+        client.post(f"/a/{account.slug}/teams/{team.pk}/members/", {"email": "a\0b"}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [400, 400, 400]
