@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -285,21 +286,25 @@ def _text(value: Any) -> str:
 CSV_PLACES = 18
 """Decimals of a number in a CSV: those that amounts are stored with. Quotients may have infinitely many."""
 
+_FORMULA = re.compile(r"\s*[=@＝＠]|[+\-＋－\t\r\n]")  # noqa: RUF001 - the wide forms of East Asian keyboards
+# Where the list separator is a semicolon, spreadsheets begin a cell at each, and a row at each line end.
+_INNER_FORMULA = re.compile(r"[;\t\r\n](?=\s*[=@＝＠]|[+\-＋－])")  # noqa: RUF001
 _CSV_QUANTUM = Decimal(1).scaleb(-CSV_PLACES)
 _WIDE = Context(prec=80, rounding=ROUND_HALF_EVEN)
 
 
 def csv_cell(value: Any) -> str:
     """Format a value as a CSV cell: numbers exact, with at most CSV_PLACES decimals; days and times in ISO 8601. Text that
-    a spreadsheet would run as a formula gets a leading apostrophe."""
+    a spreadsheet would run as a formula gets an apostrophe before it."""
     if isinstance(value, float):
         value = Decimal(repr(value))
     if isinstance(value, Decimal):
         return _csv_number(value)
     text = _text(value)
-    if isinstance(value, str | list | tuple) and text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")):
-        return f"'{text}"
-    return text
+    if not isinstance(value, str | list | tuple):
+        return text
+    text = _INNER_FORMULA.sub(r"\g<0>'", text)
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def _csv_number(value: Decimal) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finops.lib.formats.locales import reader_formats
-from finops.lib.listing import CSV_PLACES, Column, ListFilter, Listing, ListPage, csv_cell
+from finops.lib.listing import CSV_PLACES, Column, ListFilter, Listing, ListPage, csv_cell, csv_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,6 +154,19 @@ def test_a_csv_has_floats_without_an_exponent(value: float) -> None:
 
     assert "e" not in cell.lower()
     assert abs(Decimal(cell) - Decimal(repr(value))) <= Decimal("5e-19")
+
+
+SEPARATORS = ",;\t\r\n"
+
+
+@given(st.text(alphabet=f"a =+-@＝＋－＠'\"{SEPARATORS}", max_size=12))  # noqa: RUF001
+def test_no_cell_is_a_formula_whatever_the_separator_of_the_reader(text: str) -> None:
+    row = csv_text(["a"], [["x", text]]).removeprefix("a\r\nx,")
+
+    cells = re.split("[;\t\r\n]", row)
+    assert not [cell for cell in cells if cell.strip().startswith(tuple("=@＝＠"))]  # noqa: RUF001
+    assert not [cell for cell in cells if cell.startswith(tuple("+-＋－"))]  # noqa: RUF001
+    assert csv_cell(text).replace("'", "") == text.replace("'", "")
 
 
 def test_a_csv_is_iso_and_exact_for_every_reader() -> None:
