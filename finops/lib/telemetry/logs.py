@@ -42,8 +42,19 @@ class PlainFormatter(logging.Formatter):
         return without_secrets(super().format(record))
 
 
+def _record(name: str, level: int, *values: Any, **options: Any) -> logging.LogRecord:
+    """Return a record. Django logs a refused request with a traceback, some as an error (`django.security.<exception>`): a
+    stranger would fill the log and raise alarms. Not a filter: it would not apply to the loggers below a logger."""
+    record = logging.LogRecord(name, level, *values, **options)
+    if name.startswith("django.security.") or (name == "django.request" and level < logging.ERROR):
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        record.exc_info = None
+    return record
+
+
 def configure(lines: dict[str, Any]) -> None:
     """Apply this logging `configuration`, also to Python's warnings. Django calls it (LOGGING_CONFIG)."""
+    logging.setLogRecordFactory(_record)
     logging.config.dictConfig(lines)
     logging.captureWarnings(True)
 

@@ -22,6 +22,7 @@ from finops.lib.telemetry.json_logs import JsonFormatter
 from finops.lib.telemetry.logs import PlainFormatter, configuration
 from finops.telemetry import task_signals
 from finops.telemetry.middleware import trace_request
+from tests.cast import Cast, signed_in
 
 log = logging.getLogger("finops.tests.logs")
 Lines = Callable[[], list[dict[str, Any]]]
@@ -87,6 +88,20 @@ def test_an_error_is_one_line_with_its_traceback(client: Client, lines: Lines) -
     assert failure["request_id"] == "probe-1"
     assert failure["level"] == "ERROR"
     assert "Traceback" in failure["exc_info"]
+
+
+def test_a_request_that_is_refused_is_a_warning_of_one_line(cast: Cast, lines: Lines) -> None:
+    viewer = signed_in(cast.viewer)
+    viewer.get("/a/acme/", headers={"host": "scanner.example"})
+    viewer.post("/auth/login/", b"x" * 3_000_000, "application/x-www-form-urlencoded")
+    viewer.post("/auth/login/", {f"x{number}": "" for number in range(3_000)})
+    viewer.get("/a/acme/settings/audit-log/")
+    viewer.post("/auth/profile/", b"--x", "multipart/form-data; boundary=")
+
+    refusals = [line for line in lines() if line["logger"].startswith("django.")]
+    assert len(refusals) == 5
+    assert {line["level"] for line in refusals} == {"WARNING"}
+    assert not [line for line in refusals if "exc_info" in line]
 
 
 def test_secrets_are_hidden_in_messages_arguments_and_tracebacks(lines: Lines) -> None:
