@@ -18,8 +18,6 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.decorators import method_decorator
-from django.views.decorators.cache import never_cache
 from oauth2_provider.cimd import is_cimd_client_id
 from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
 from oauth2_provider.http import OAuth2ResponseRedirect
@@ -139,7 +137,6 @@ class AuthorizationRequest:
         return [choice.READ, choice.READ_WRITE] if self.writes else [choice.READ]
 
 
-@method_decorator(never_cache, name="dispatch")
 class AuthorizeView(BaseAuthorizationView):
     """Show the consent page on GET; on POST (`decision` allow or deny, `account`, `access`, `limit`) redirect to the
     client. Allowing write access requires a recent authentication, as an MCP key with write access does.

@@ -108,7 +108,7 @@ class SessionStore(db.SessionStore):
 
 class SessionMiddleware(DjangoMiddleware):
     """Django's middleware; the session gets the client's address and User-Agent, and the response of a sign-in the cookie
-    of a known device."""
+    of a known device. No browser or proxy keeps a page: after signing out, Back would show it."""
 
     def process_request(self, request: HttpRequest) -> None:
         store = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
@@ -118,4 +118,5 @@ class SessionMiddleware(DjangoMiddleware):
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         known_devices.set_cookie(request, response)
+        response.setdefault("Cache-Control", "private, no-store")
         return super().process_response(request, response)

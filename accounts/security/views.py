@@ -7,7 +7,6 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import SecurityEvent
@@ -21,7 +20,6 @@ PAGE = 50
 
 @login_required
 @require_safe
-@never_cache
 def sessions(request: SignedInRequest) -> HttpResponse:
     return render(
         request, "accounts/security/sessions.html", {"sessions": open_sessions(request.user, request)}
@@ -43,7 +41,6 @@ def end(request: SignedInRequest) -> HttpResponse:
 
 @login_required
 @require_safe
-@never_cache
 def log(request: SignedInRequest) -> HttpResponse:
     page = Paginator(SecurityEvent.objects.filter(user=request.user), PAGE).get_page(request.GET.get("page"))
     context = {

@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import OAuthConnection, Role
@@ -42,7 +41,6 @@ APPS = ListPage[ConnectedApp](
 
 @account_page()
 @require_safe
-@never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
     """List a person's own connections; an admin sees those of all members."""
     everybody = request.membership.may(Role.ADMIN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import services
@@ -14,7 +13,6 @@ from accounts.forms import ErrorMessages
 from accounts.services.invitations import SESSION_KEY
 
 
-@never_cache
 @require_safe
 def show(request: HttpRequest, token: str) -> HttpResponse:
     """Show an open invitation. The token is the credential of this page; accepting also needs a session with the
@@ -32,7 +30,6 @@ def show(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "accounts/invitation.html", context)
 
 
-@never_cache
 @require_POST
 def accept(request: HttpRequest, token: str) -> HttpResponse:
     if not request.user.is_authenticated:
@@ -44,7 +41,6 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
     return redirect("invitation", token)
 
 
-@never_cache
 @require_POST
 def decline(request: HttpRequest, token: str) -> HttpResponse:
     actor = Actor.of_user(request.user) if request.user.is_authenticated else None

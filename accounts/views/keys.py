@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.forms import NewKeyForm, take_error
@@ -43,7 +42,6 @@ KEYS = ListPage[MCPKey](
 
 @account_page()
 @require_safe
-@never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
     keys = list(MCPKey.objects.select_related("created_by"))
     members = set(Membership.objects.filter(account=request.account).values_list("user_id", flat=True))
@@ -56,7 +54,6 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 def new(request: AccountRequest) -> HttpResponse:
     """Show the form, and on POST the new key: the only response with its plaintext.
 

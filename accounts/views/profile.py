@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from accounts.forms import FormErrors, ProfileForm
@@ -24,7 +23,6 @@ _EXAMPLE_SHARE = Decimal("0.323")
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 def profile(request: SignedInRequest) -> HttpResponse:
     form = ProfileForm(request.POST) if request.method == "POST" else ProfileForm.of(request.user)
     if request.method == "POST" and form.is_valid():

@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.forms import (
@@ -59,7 +58,6 @@ LIST = ListPage[ServiceAccount](
 
 @account_page()
 @require_safe
-@never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
     rows = service_accounts(request.account)
     members = set(Membership.objects.filter(account=request.account).values_list("user_id", flat=True))
@@ -70,7 +68,6 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 @account_page(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 def new(request: AccountRequest) -> HttpResponse:
     """Show the form, and on POST create the service account and show its client secret, which no other response
     contains.
@@ -133,7 +130,6 @@ def _credential_page(request: AccountRequest, row: ServiceAccount, secret: str) 
 
 @account_page(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 def key(request: AccountRequest, service_account_id: int) -> HttpResponse:
     """Show the form of a public key, and on POST replace the key or secret by it."""
     row = _row(service_account_id)
@@ -151,7 +147,6 @@ def key(request: AccountRequest, service_account_id: int) -> HttpResponse:
 
 @account_page(Role.ADMIN)
 @require_POST
-@never_cache
 def rotate(request: AccountRequest, service_account_id: int) -> HttpResponse:
     """Replace the client secret and show the new one, which no other response contains."""
     row = _row(service_account_id)

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.forms import FormErrors
@@ -37,7 +36,6 @@ SORTS = [
 
 @account_page()
 @require_safe
-@never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
     """Show the list, or with `?format=csv` all calls of the query."""
     try:
@@ -52,7 +50,6 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 @account_page()
 @require_safe
-@never_cache
 def call(request: AccountRequest, call_id: int) -> HttpResponse:
     """Show one call. 404 for a call of another person's app, except for admins."""
     row = queries.call(request.account, call_id, _reader(request))

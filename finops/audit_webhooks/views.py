@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.forms import ErrorMessages, FormErrors
@@ -56,7 +55,6 @@ def _shown_target(webhook: AuditWebhook) -> str:
 
 @account_page(Role.ADMIN)
 @require_POST
-@never_cache
 def create(request: AccountRequest) -> HttpResponse:
     """Create the webhook. Only this response shows the signing secret."""
     form = NewWebhookForm(request.POST)
@@ -88,7 +86,6 @@ def url(request: AccountRequest) -> HttpResponse:
 
 @account_page(Role.ADMIN)
 @require_POST
-@never_cache
 def secret(request: AccountRequest) -> HttpResponse:
     """Rotate the signing secret and show the new one."""
     reauthenticate_first(request)

@@ -13,7 +13,6 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, include, path, re_path, reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_POST, require_safe
 
@@ -65,7 +64,7 @@ class OperatorSite(admin.AdminSite):
             return answer
 
         operator_view.is_operator_page = True  # type: ignore[attr-defined]
-        return never_cache(csrf_protect(operator_view))
+        return csrf_protect(operator_view)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         urls: list[URLPattern | URLResolver] = [

@@ -6,7 +6,6 @@ import logging
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from finops.lib.telemetry import metrics
@@ -17,7 +16,6 @@ logger = logging.getLogger(__name__)
 
 
 @require_safe
-@never_cache
 def metrics_page(request: HttpRequest) -> HttpResponse:
     """Return the metrics of all programs of this machine and the state of the database, in Prometheus's text format. 404
     while METRICS_TOKEN is not set, 401 without it as bearer token."""

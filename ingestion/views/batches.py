@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.forms import ErrorMessages
@@ -97,7 +96,6 @@ def _mixed_units(source: UsageSource) -> dict[str, list[str]]:
 
 @account_page()
 @require_safe
-@never_cache
 def batches(request: AccountRequest, usage_source_id: int) -> HttpResponseBase:
     """List the newest batches, or the newest up to a day (`?until=2026-11-20`); the CSV has all batches."""
     source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
@@ -124,7 +122,6 @@ def _until(rows: QuerySet[UsageBatch], text: str) -> tuple[QuerySet[UsageBatch],
 
 @account_page()
 @require_safe
-@never_cache
 def rejected_events(request: AccountRequest, usage_source_id: int) -> HttpResponseBase:
     source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
     rows = _rejected_of(source)[:REJECTED_OF_A_SOURCE]

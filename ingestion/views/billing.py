@@ -12,7 +12,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.forms import FormErrors
@@ -42,7 +41,6 @@ MONTHS = ListPage[MeteredMonth](
 
 @account_page()
 @require_safe
-@never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
         return MONTHS.csv(MONTHS.listing(request, billing.metered_months(request.account)).matches)

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.forms import FormErrors
@@ -59,7 +58,6 @@ SOURCES = ListPage[UsageSourceRow](
 
 @account_page()
 @require_safe
-@never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
     keys = {key.source_id: key for key in UsageKey.objects.filter(revoked_at=None)}
     pulls = pull_states_of(request.account)
@@ -78,7 +76,6 @@ def new(request: AccountRequest) -> HttpResponse:
 
 @account_page()
 @require_safe
-@never_cache
 def source(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     return source_page(request, source_of(usage_source_id))
 
@@ -111,14 +108,12 @@ def delete(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 
 @account_page(Role.MEMBER)
 @require_POST
-@never_cache
 def generate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     return PAGES.generate(request, usage_source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
-@never_cache
 def regenerate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     return PAGES.regenerate(request, usage_source_id)
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.forms import ErrorMessages, FormErrors
@@ -60,7 +59,6 @@ def new(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 
 @account_page()
 @require_safe
-@never_cache
 def upload(request: AccountRequest, usage_upload_id: int) -> HttpResponseBase:
     """Show the progress of an upload, then its report. htmx polls every second until the upload has finished."""
     row = get_object_or_404(UsageUpload.objects.select_related("source"), pk=usage_upload_id)

@@ -11,7 +11,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.credentials import Access, Credential, CredentialKind
@@ -29,7 +28,6 @@ from mcpserver.receipts.answer import VerifiedAnswer, verified_answer
 
 @account_page()
 @require_safe
-@never_cache
 def verify_answer(request: AccountRequest) -> HttpResponse:
     """Render the page. Refused for readers with limited cost access, because the call below covers the whole account."""
     receipt = request.GET.get("receipt", "").strip()

@@ -6,7 +6,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from accounts.forms import FormErrors
@@ -22,7 +21,6 @@ from accounts.sso.views.providers import provider_page
 
 @account_page(Role.ADMIN)
 @require_POST
-@never_cache
 def add(request: AccountRequest, provider_id: int) -> HttpResponse:
     """Add a client and show its secret, which no other response contains."""
     rows = providers_of(request.account).filter(protocol=IdentityProvider.Protocol.OIDC)

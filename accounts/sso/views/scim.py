@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from accounts.forms import ErrorMessages
@@ -20,7 +19,6 @@ from accounts.sso.views.providers import provider_or_404
 
 @account_page(Role.ADMIN)
 @require_POST
-@never_cache
 def create(request: AccountRequest, provider_id: int) -> HttpResponse:
     """Create a token and show it; no other response contains its plaintext. `living` is the number of tokens that the
     page showed, so that a double click does not create a second token."""

@@ -14,7 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -43,7 +42,6 @@ class EmailForm(forms.Form):
     )
 
 
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def start(request: HttpRequest) -> HttpResponse:
     """Start a sign-in by email or by a provider's button. The next page redirects by itself, because our
@@ -101,7 +99,6 @@ def _safe_next(request: HttpRequest, url: str) -> str:
     return url if is_safe else ""
 
 
-@never_cache
 @require_GET
 def callback(request: HttpRequest, public_id: UUID | None = None) -> HttpResponse:
     """OpenID Connect's redirect URI: of one provider, or the shared one. A SignInRefusal becomes a page with the
@@ -134,7 +131,6 @@ def _check_answer(provider: IdentityProvider, request: HttpRequest) -> None:
 
 
 @csrf_exempt
-@never_cache
 @require_POST
 def saml_acs(request: HttpRequest, public_id: str) -> HttpResponse:
     """SAML's assertion consumer service. The browser posts the response from the provider's site, without our cookie,
@@ -153,7 +149,6 @@ def saml_acs(request: HttpRequest, public_id: str) -> HttpResponse:
     return redirect(f"{reverse('sso_saml_complete')}?{urlencode({'state': token})}")
 
 
-@never_cache
 @require_GET
 def saml_complete(request: HttpRequest) -> HttpResponse:
     provider = None

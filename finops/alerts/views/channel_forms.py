@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.forms import ErrorMessages, FormErrors
@@ -23,7 +22,6 @@ from finops.alerts.views.channels import channel_of
 
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 def new(request: AccountRequest) -> HttpResponse:
     """Show the kinds, or with `?kind=` the form of one. A POST creates one; a webhook's response shows its secret."""
     kind = request.GET.get("kind", "")
@@ -58,7 +56,6 @@ def _show_secret_or_redirect(request: AccountRequest, channel: AlertChannel, sec
 
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 def edit(request: AccountRequest, channel_id: int) -> HttpResponse:
     channel = channel_of(channel_id)
     if request.method != "POST":
@@ -76,7 +73,6 @@ def edit(request: AccountRequest, channel_id: int) -> HttpResponse:
 
 @account_page(Role.MEMBER)
 @require_POST
-@never_cache
 def secret(request: AccountRequest, channel_id: int) -> HttpResponse:
     """Create a new signing secret and show it in this response only."""
     channel = channel_of(channel_id)

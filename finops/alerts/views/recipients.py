@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -12,7 +11,6 @@ from accounts.models import Account
 from finops.alerts.recipients import confirm_recipient, recipient_of, recipients, unsubscribe_recipient
 
 
-@never_cache
 @require_safe
 def show(request: HttpRequest, token: str) -> HttpResponse:
     account, address = _recipient(token)
@@ -27,7 +25,6 @@ def show(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "alerts/recipient.html", context)
 
 
-@never_cache
 @require_POST
 def confirm(request: HttpRequest, token: str) -> HttpResponse:
     account, address = _recipient(token)
@@ -35,7 +32,6 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
     return redirect("alert_recipient", token)
 
 
-@never_cache
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.db.models import Count, Max
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import Role
@@ -54,7 +53,6 @@ SOURCES = ListPage[EventSourceRow](
 
 @account_page()
 @require_safe
-@never_cache
 def index(request: AccountRequest) -> HttpResponseBase:
     living = {key.source_id: key for key in EventKey.objects.filter(revoked_at=None)}
     counted = EventSource.objects.annotate(event_count=Count("events"), newest=Max("events__occurred_at"))
@@ -72,7 +70,6 @@ def new(request: AccountRequest) -> HttpResponse:
 
 @account_page()
 @require_safe
-@never_cache
 def source(request: AccountRequest, event_source_id: int) -> HttpResponse:
     return _source_page(request, _source_of(event_source_id))
 
@@ -91,14 +88,12 @@ def delete(request: AccountRequest, event_source_id: int) -> HttpResponse:
 
 @account_page(Role.MEMBER)
 @require_POST
-@never_cache
 def generate_key(request: AccountRequest, event_source_id: int) -> HttpResponse:
     return PAGES.generate(request, event_source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
-@never_cache
 def regenerate_key(request: AccountRequest, event_source_id: int) -> HttpResponse:
     return PAGES.regenerate(request, event_source_id)
 

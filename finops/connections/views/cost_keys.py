@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.forms import FormErrors
@@ -38,7 +37,6 @@ def push_url() -> str:
 
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 def new(request: AccountRequest) -> HttpResponse:
     """*Push from your own program*. The response to the POST shows the new source's key; a reload is refused and creates nothing."""
     form = SourceForm(request.POST or None)
@@ -54,14 +52,12 @@ def new(request: AccountRequest) -> HttpResponse:
 
 @account_page(Role.MEMBER)
 @require_POST
-@never_cache
 def generate(request: AccountRequest, source_id: int) -> HttpResponse:
     return PAGES.generate(request, source_id)
 
 
 @account_page(Role.MEMBER)
 @require_POST
-@never_cache
 def regenerate(request: AccountRequest, source_id: int) -> HttpResponse:
     return PAGES.regenerate(request, source_id)
 

@@ -12,7 +12,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -35,7 +34,6 @@ from finops.lib.errors import UserError
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters()
-@never_cache
 def new(request: AccountRequest) -> HttpResponse:
     """The connectors to choose from; with `?connector=` its steps and form. A POST creates the connection and starts a sync."""
     connector = connectors().get(request.GET.get("connector", ""))
@@ -99,7 +97,6 @@ def new_page_context(form: ConfigForm, external_id: str) -> dict[str, Any]:
 @account_page(Role.MEMBER)
 @require_POST
 @sensitive_post_parameters()
-@never_cache
 def test(request: AccountRequest) -> HttpResponse:
     """*Test connection* in the wizard: the result by permission. Stores nothing."""
     try:
@@ -161,7 +158,6 @@ def findings_response(
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters()
-@never_cache
 def edit(request: AccountRequest, /, **source_id: int) -> HttpResponse:
     connection = connection_of(source_id)
     connector = connectors().get(connection.connector)
@@ -214,7 +210,6 @@ def _edit_page(
 @account_page(Role.MEMBER)
 @require_POST
 @sensitive_post_parameters()
-@never_cache
 def edit_test(request: AccountRequest, /, **source_id: int) -> HttpResponse:
     """*Test connection* of an existing connection: uses its stored secrets for empty fields."""
     connection = connection_of(source_id)

@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -33,7 +32,6 @@ from finops.lib.errors import UserError
 @account_page(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters()
-@never_cache
 def new(request: AccountRequest) -> HttpResponse:
     """Show the destinations to choose from; with `?destination=` its steps and form. A POST creates the export and runs it."""
     destination = destinations().get(request.GET.get("destination", ""))
@@ -72,7 +70,6 @@ def _new_page(
 @account_page(Role.ADMIN)
 @require_POST
 @sensitive_post_parameters()
-@never_cache
 def test(request: AccountRequest) -> HttpResponse:
     """*Test connection* of the wizard: the result of each permission. Stores nothing."""
     try:
@@ -103,7 +100,6 @@ def _check(
 @account_page(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters()
-@never_cache
 def edit(request: AccountRequest, data_export_id: int) -> HttpResponse:
     row = export_of(data_export_id)
     if request.method != "POST":
@@ -143,7 +139,6 @@ def _edit_page(
 @account_page(Role.ADMIN)
 @require_POST
 @sensitive_post_parameters()
-@never_cache
 def edit_test(request: AccountRequest, data_export_id: int) -> HttpResponse:
     """*Test connection* of an existing export: with its stored secrets where their fields are empty."""
     row = export_of(data_export_id)

@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.forms import ErrorMessages, FormErrors
@@ -81,7 +80,6 @@ def page(request: AccountRequest, tracker_id: int) -> HttpResponseBase:
 
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 def new(request: AccountRequest) -> HttpResponse:
     """Show the kinds to choose from; with `?kind=` its form. A POST creates the tracker."""
     kind = request.GET.get("kind", "")
@@ -107,7 +105,6 @@ def new(request: AccountRequest) -> HttpResponse:
 
 @account_page(Role.MEMBER)
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 def edit(request: AccountRequest, tracker_id: int) -> HttpResponse:
     tracker = _tracker(tracker_id)
     if request.method != "POST":

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client, override_settings
 
 from tests.accounts.test_security import FIREFOX
-from tests.cast import PASSWORD, Cast
+from tests.cast import PASSWORD, Cast, signed_in
 
 SETTINGS = Path(__file__).parents[3] / "finops" / "settings.py"
 
@@ -54,3 +54,19 @@ def test_without_tls_they_have_plain_names(cast: Cast, monkeypatch: pytest.Monke
     cookies = cookies_with(monkeypatch, "http://127.0.0.1:8000", cast)
 
     assert set(cookies) == {"finops_session", "finops_csrf", "finops_messages", "finops_device"}
+
+
+def test_browsers_and_proxies_keep_no_page(cast: Cast) -> None:
+    client = signed_in(cast.owner)
+    client.raise_request_exception = False
+    paths = (
+        *("/", "/a/acme/", "/a/acme/cost-explorer/", "/a/acme/overview/movers/", "/a/acme/settings/members/"),
+        *("/a/acme/settings/audit-log/", "/a/acme/missing/", "/a/other/", "/auth/sessions/", "/auth/email/"),
+        *("/a/acme/budgets/?format=csv", "/oauth/authorize"),
+    )
+    answers = [client.get(path) for path in paths] + [Client().get(path) for path in paths]
+
+    assert {answer.headers["Cache-Control"] for answer in answers} <= {
+        "private, no-store",
+        "max-age=0, no-cache, no-store, must-revalidate, private",  # allauth's
+    }
