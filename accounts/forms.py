@@ -206,7 +206,8 @@ class RemovalForm(forms.Form):
             label="MCP keys",
             required=False,
             choices=[("", "Revoke"), *people],
-            help_text="Handed over, keys keep working within the other person's cost access, as does what stays.",
+            help_text="Handed over, keys keep working within the other person's cost access, as does what stays. Whoever copied "
+            "a key can use it: replace it soon.",
             error_messages={"invalid_choice": "Choose a person from the list."},
         )
 
