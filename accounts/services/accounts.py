@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
 
 from django.db import transaction
 from django.utils.text import slugify
 
 from accounts import audit
 from accounts.audit import Actor
-from accounts.models import Account, GlossaryTerm, Membership, Role, User
+from accounts.models import Account, AuditEntry, GlossaryTerm, Membership, Role, User
 from accounts.scoping import account_scope
+from finops.lib import clock
 from finops.lib.currencies import currency_code
 from finops.lib.errors import UserError
 from finops.lib.holidays import countries
+
+PER_DAY: Final = 50
+"""The most accounts that a person creates in 24 hours. Each has its own share of the slots and rate limits."""
 
 
 @transaction.atomic
 def create_account(*, name: str, owner: User, slug: str = "", actor: Actor | None = None) -> Account:
     """Create an account with its owner. The slug is made from the name when none is given.
 
-    Raises ValidationError for a name or slug that the database would refuse.
+    Raises ValidationError for a name or slug that the database would refuse, and UserError beyond the daily limit of a
+    person.
     """
+    actor = actor or Actor.of_user(owner)
+    if actor.user is not None:
+        User.objects.select_for_update().get(pk=actor.user.pk)  # so that the count is exact
+        recent = AuditEntry.objects.unscoped().filter(
+            actor_user=actor.user, action="account.create", at__gt=clock.now() - timedelta(days=1)
+        )
+        if recent.count() >= PER_DAY:
+            raise UserError(f"Limit of {PER_DAY} new accounts in 24 hours reached. Try again later.")
     if not slug:
         slug = slugify(name)[:50] or "account"
         if Account.objects.filter(slug=slug).exists():
@@ -31,9 +46,7 @@ def create_account(*, name: str, owner: User, slug: str = "", actor: Actor | Non
     account.full_clean()
     account.save(force_insert=True)
     Membership.objects.create(account=account, user=owner, role=Role.OWNER)
-    audit.record(
-        account=account, actor=actor or Actor.of_user(owner), action="account.create", target=account.name
-    )
+    audit.record(account=account, actor=actor, action="account.create", target=account.name)
     return account
 
 

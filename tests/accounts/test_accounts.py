@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from importlib import import_module
 
 import pytest
@@ -12,8 +13,11 @@ from accounts.keys import authenticate_mcp_key, mint_mcp_key
 from accounts.models import Account, AuditEntry, Membership, Role, User
 from accounts.scoping import account_scope
 from accounts.services import add_member, change_account, change_role, create_account, remove_member
+from accounts.services.accounts import PER_DAY
+from finops.lib import clock
 from finops.lib.errors import UserError
-from tests.cast import Cast
+from tests.cast import Cast, signed_in
+from tests.pages import text_of
 
 
 def test_an_email_signs_one_person_in_whatever_its_case(db: None) -> None:
@@ -41,6 +45,19 @@ def test_a_second_account_of_the_same_name_gets_an_address_of_its_own(cast: Cast
 
 def test_a_name_of_signs_alone_still_gets_an_address(cast: Cast) -> None:
     assert create_account(name="株式会社", owner=cast.owner).slug.startswith("account")
+
+
+def test_a_person_creates_a_limited_number_of_accounts_a_day(cast: Cast) -> None:
+    for number in range(PER_DAY):
+        create_account(name=f"Account {number}", owner=cast.viewer)
+    person = signed_in(cast.viewer)
+
+    page = text_of(person.post("/accounts/new/", {"name": "One more"}))
+    assert f"Limit of {PER_DAY} new accounts" in page
+    assert not Account.objects.filter(name="One more").exists()
+
+    with clock.frozen(clock.now() + timedelta(days=1, minutes=1)):
+        assert signed_in(cast.viewer).post("/accounts/new/", {"name": "One more"}).status_code == 302
 
 
 def test_a_person_is_a_member_once(cast: Cast) -> None:
