@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Literal
@@ -47,6 +48,18 @@ def each_day(days: DateRange) -> list[date]:
 
 ALL_DAYS = DateRange(date(1970, 1, 1), date(2999, 12, 31))
 """All days that cost may have."""
+
+
+FIRST_MONTH, LAST_MONTH = date(1990, 1, 1), date(2199, 12, 1)
+_MONTH = re.compile("[0-9]{4}-(0[1-9]|1[0-2])")  # \\d would match digits of every script
+
+
+def month_from_text(text: str) -> date:
+    """Return the first day of a billing month such as `2026-05`. Raises ValueError for any other text, and outside of the
+    years 1990 to 2199."""
+    if _MONTH.fullmatch(text) and FIRST_MONTH <= (month := date.fromisoformat(f"{text}-01")) <= LAST_MONTH:
+        return month
+    raise ValueError(f"{text[:20]!r} is not a billing month")
 
 
 def month_start(day: date) -> date:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -19,11 +18,9 @@ from finops.insights.savings.schemas import SavingsAnswer
 from finops.insights.spend_change.schemas import SpendChangeAnswer
 from finops.lake.engine.conversion import display_currency
 from finops.lib.errors import UserError
-from finops.lib.periods import DateRange, month_end
+from finops.lib.periods import DateRange, month_end, month_from_text
 from finops.lib.url_query import UrlQuery
 from finops.unitcosts.answers import UnitCostAnswer
-
-_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 
 T = TypeVar("T")
 
@@ -37,9 +34,11 @@ class ReportQuery(UrlQuery, frozen=True, kw_only=True):
 
 def read_month(text: str) -> date:
     """Return the first day of a month such as 2026-10. Raises UserError for other text."""
-    if not _MONTH.fullmatch(text) or text < "1970":
-        raise UserError(f"month: {text[:20]!r} is not a month. Use YYYY-MM.", field="month", value=text)
-    return date.fromisoformat(f"{text}-01")
+    try:
+        return month_from_text(text)
+    except ValueError as error:
+        problem = f"month: {text[:20]!r} is not a month. Use YYYY-MM."
+        raise UserError(problem, field="month", value=text) from error
 
 
 @dataclass(frozen=True)

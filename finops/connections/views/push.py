@@ -23,9 +23,9 @@ from finops.connections.queries import newest_pushes, push_note, push_status, pu
 from finops.connections.schemas import PushTotal
 from finops.connections.services import pushes
 from finops.connections.services.cost_keys import CostCredential, RevokedCostKey, authenticate_cost_key
-from finops.costs.import_decision import month_of
 from finops.lib.disk import LowDisk
 from finops.lib.errors import INVALID_JSON, UserError
+from finops.lib.periods import month_from_text
 from finops.lib.push_body import BodyLimit, PushError, body_chunks, read_body
 
 LOW_DISK_SECONDS: Final = 60
@@ -233,11 +233,10 @@ def _json(request: Request, type_: type[T]) -> T:
 
 def _month(text: str) -> date:
     try:
-        if len(text) == 7 and text.isascii():
-            return month_of(text)
-    except ValueError:
-        pass
-    raise PushError(HTTPStatus.BAD_REQUEST, "invalid_parameter", "month must be a month such as 2026-05.")
+        return month_from_text(text)
+    except ValueError as error:
+        message = "month must be a month such as 2026-05."
+        raise PushError(HTTPStatus.BAD_REQUEST, "invalid_parameter", message) from error
 
 
 def _id(text: str) -> uuid.UUID:

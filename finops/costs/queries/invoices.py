@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -34,11 +33,10 @@ from finops.lake.engine import engine
 from finops.lake.schema import Kind
 from finops.lib.answers import largest_that_fits
 from finops.lib.errors import UserError
-from finops.lib.periods import month_end
+from finops.lib.periods import month_end, month_from_text
 
 NEWEST_MONTHS: Final = 3
 NO_LIMIT: Final = 1_000_000
-EARLIEST: Final = date(1990, 1, 1)
 
 Fits = Callable[[InvoiceAnswer], bool]
 
@@ -200,14 +198,12 @@ def _months(query: InvoiceQuery, sources: Sources, records: _InvoiceRecords) -> 
 
 def parse_month(month: str) -> date:
     """Return the first day of `2026-05`. Raises UserError for any other text."""
-    if (
-        re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month)
-        and (day := date.fromisoformat(f"{month}-01")) >= EARLIEST
-    ):
-        return day
-    raise UserError(
-        f"month must be a billing month such as 2026-05, not {month!r}.", field="month", value=month
-    )
+    try:
+        return month_from_text(month)
+    except ValueError as error:
+        raise UserError(
+            f"month must be a billing month such as 2026-05, not {month!r}.", field="month", value=month
+        ) from error
 
 
 def _months_with_data(sources: Sources, records: _InvoiceRecords) -> list[date]:

@@ -110,3 +110,20 @@ def test_a_month_that_is_not_over_empty_or_closed_already_is_not_closed(
         close_month(account=cast.account, actor=cast.actor, month=MAY)
         with pytest.raises(UserError, match="2026-05 is already closed"):
             close_month(account=cast.account, actor=cast.actor, month=MAY)
+
+
+@pytest.mark.parametrize("month", ["9999-12", "0001-01", "２０２６-05", "2199-12"])  # noqa: RUF001
+def test_pages_answer_for_months_that_no_bill_has(cast: Cast, month: str) -> None:
+    owner = signed_in(cast.owner)
+    pages = (
+        "invoices/",
+        "connections/bill-versions/",
+        "invoices/closed-months/",
+        "reports/",
+        "reports/?format=csv",
+    )
+
+    answers = [owner.get(f"/a/acme/{page}", {"month": month}) for page in pages]
+    closing = owner.post("/a/acme/invoices/closed-months/close/", {"month": month, "note": ""})
+
+    assert {answer.status_code // 100 for answer in (*answers, closing)} <= {2, 3, 4}

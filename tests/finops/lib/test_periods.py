@@ -12,6 +12,7 @@ from finops.lib.periods import (
     PERIODS,
     DateRange,
     month_end,
+    month_from_text,
     named_period,
     previous_period,
     previous_year,
@@ -169,3 +170,14 @@ def test_days_that_make_no_sense_say_what_to_repair(
 
     assert error.value.field == field
     assert message in error.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2026-13", "2026-00", "2026-5", "202605", "2026-05-01", "", "２０２６-05", "1989-12", "2200-01"],  # noqa: RUF001
+)
+def test_a_text_that_is_no_billing_month_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a billing month"):
+        month_from_text(text)
+    assert month_from_text("1990-01") == date(1990, 1, 1)
+    assert month_from_text("2199-12") == date(2199, 12, 1)

@@ -255,7 +255,20 @@ def test_an_invalid_id_is_not_there(cost_client: CostPushClient, name: str) -> N
 
 
 @pytest.mark.parametrize(
-    "month", ["2026-13", "2026-5", "202605", "2026-05-01", "", "May", "\u0662\u0660\u0662\u0666-05", None, 5]
+    "month",
+    [
+        "2026-13",
+        "2026-5",
+        "202605",
+        "2026-05-01",
+        "",
+        "May",
+        "\u0662\u0660\u0662\u0666-05",
+        "0001-01",
+        "9999-12",
+        None,
+        5,
+    ],
 )
 def test_an_invalid_month_is_refused(cost_client: CostPushClient, month: Any) -> None:
     assert error_of(cost_client.send("POST", PUSHES, {"month": month}))[0] == 400
