@@ -15,7 +15,9 @@ from allauth.account.forms import SetPasswordForm as DefaultSetPasswordForm
 from allauth.account.forms import SignupForm as DefaultSignupForm
 from allauth.account.models import EmailAddress
 from django import forms
+from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
 
 from accounts.entry_texts import EntryTexts
 from accounts.models import User
@@ -57,6 +59,13 @@ class SignupForm(EntryTexts, DefaultSignupForm):  # type: ignore[misc]
         _check_enforcement(value)
         free_address(email=value, owner=None)
         return str(super().validate_unique_email(value))
+
+    def try_save(self, request: HttpRequest) -> tuple[User | None, HttpResponse | None]:
+        """Sign up. An address that somebody has takes as long as a new one, whose password is hashed."""
+        if self.account_already_exists:
+            make_password(self.cleaned_data["password1"])
+        signed_up: tuple[User | None, HttpResponse | None] = super().try_save(request)
+        return signed_up
 
 
 class ResetPasswordForm(EntryTexts, DefaultResetPasswordForm):  # type: ignore[misc]

@@ -11,6 +11,7 @@ from allauth.mfa.models import Authenticator
 from django.core import mail
 from django.core.cache import cache
 from django.test import Client
+from pytest_django import Settings
 
 from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
@@ -19,6 +20,7 @@ from accounts.services import create_account, invite, offer_ownership
 from accounts.services.addresses import sweep_unverified_users
 from finops.lib import clock
 from tests.cast import PASSWORD, Cast, signed_in
+from tests.hashers import QuickHasher
 
 EMAIL, OTHER = "victim@example.com", "another correct horse"
 
@@ -54,6 +56,24 @@ def signs_in(password: str, email: str = EMAIL) -> bool:
 
 def verified_users(email: str = EMAIL) -> list[str]:
     return list(EmailAddress.objects.filter(verified=True, email=email).values_list("user__email", flat=True))
+
+
+class CountedHasher(QuickHasher):
+    hashed = 0
+
+    def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
+        CountedHasher.hashed += 1
+        return super().encode(password, salt, iterations)
+
+
+def test_a_sign_up_with_a_known_address_takes_as_long_as_with_a_new_one(db: None, settings: Settings) -> None:
+    settings.PASSWORD_HASHERS = [f"{__name__}.CountedHasher"]
+    sign_up(Client())
+    of_a_new_address, CountedHasher.hashed = CountedHasher.hashed, 0
+
+    sign_up(Client())
+
+    assert CountedHasher.hashed == of_a_new_address == 1
 
 
 def test_a_person_who_opens_the_mail_in_the_browser_of_the_sign_up_keeps_the_password(db: None) -> None:
