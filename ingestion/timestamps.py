@@ -3,7 +3,8 @@
 ISO 8601 in all its forms that name a day, else RFC 2822, else dateutil's formats, if the text itself has year, month
 and day; or unix seconds or milliseconds. The default zone is UTC. A zone is an offset, an IANA name (Europe/Berlin)
 or a name with one offset (CET); a name with several (IST) is rejected, as is a local time that its zone has twice or
-never. Digits beyond the microsecond are cut off. Years 1 to 9999.
+never, and a date of two numbers of which either may be the month (03/04/2026); with dots the day is first. Digits
+beyond the microsecond are cut off. Years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -88,6 +89,10 @@ _OF_UTC = re.compile(r"\b(?:UTC|GMT)(?=[+-]\d)")
 # `15 Mar -44`: dateutil reads the sign as a separator, and the year 0000 as 2000.
 _YEAR_BELOW_0 = re.compile(r"^[^:]*\s[-\u2212]\d")
 _YEAR_0 = re.compile(r"\b0{3,}\b")
+
+_DOTTED = re.compile(r"(?<![\d.:])\d{1,2}\.\s?(?P<month>\d{1,2})\.\s?(?:\d{4}|\d{2})(?![\d.:])", re.ASCII)
+# dateutil takes the day first also after the year.
+_YEAR_FIRST = re.compile(r"^\D*\d{4}\s+\d | (?<!\d)\d{4}\s?([./\-])\s?\d{1,2}\s?\1", re.ASCII | re.VERBOSE)
 
 # Equal only in the time of day: the results differ if the text leaves out a part of the date.
 _DEFAULTS = (datetime(2001, 2, 3), datetime(2004, 11, 28))  # noqa: DTZ001 the text may contain a zone
@@ -279,23 +284,41 @@ def _from_rfc_2822(parts: dict[str, str | None]) -> datetime:
 
 
 def _from_dateutil(text: str) -> datetime | None:
-    """Parse with dateutil. Raises ValueError if it fails, or if it had to add a part of the date."""
+    """Parse with dateutil. Raises ValueError if it fails, or if it had to add a part of the date, and
+    AmbiguousTimestamp if either of two numbers may be the month."""
     if _YEAR_BELOW_0.search(text):
         raise ValueError("a year below 1")
-    try:
-        first, second = (dateutil_parser.parse(text, default=default, tzinfos=_zone) for default in _DEFAULTS)
-    except (
-        TypeError,
-        IndexError,
-        AttributeError,
-        ArithmeticError,
-    ) as error:  # dateutil raises these for some texts
-        raise ValueError("not a date") from error
+    dotted = _DOTTED.search(text)
+    if dotted and int(dotted["month"]) > 12:
+        raise AmbiguousTimestamp("dates with dots begin with the day; write 2026-04-03")
+    first, second = (_parse_date(text, default) for default in _DEFAULTS)
     if first != second:
         raise ValueError("no whole date")
     if first.year == 2000 and _YEAR_0.search(text) and "2000" not in text:
         raise ValueError("a year below 1")
+    if not _YEAR_FIRST.search(text):
+        orders = ("dayfirst",) if dotted else ("dayfirst", "yearfirst")
+        readings = [_other_reading(text, order) for order in orders]
+        if days := [str(other.date()) for other in readings if other not in (None, first)]:
+            raise AmbiguousTimestamp(
+                f"it may be several days; write {' or '.join([*days, str(first.date())])}"
+            )
     return _in_utc(first if first.tzinfo else first.replace(tzinfo=UTC))
+
+
+def _parse_date(text: str, default: datetime, **order: bool) -> datetime:
+    try:
+        moment: datetime = dateutil_parser.parse(text, default=default, tzinfos=_zone, **order)
+    except (TypeError, IndexError, AttributeError, ArithmeticError) as error:
+        raise ValueError("not a date") from error  # dateutil raises these for some texts
+    return moment
+
+
+def _other_reading(text: str, order: str) -> datetime | None:
+    try:
+        return _parse_date(text, _DEFAULTS[0], **{order: True})
+    except ValueError:
+        return None
 
 
 def _zone(name: str | None, offset: int | None) -> tzinfo | None:

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from accounts.models import Account
 from finops.lib import clock
-from finops.lib.periods import DEFAULT_PERIOD, DateRange, Granularity, Period, resolve_range
+from finops.lib.periods import DEFAULT_PERIOD, EVERY_YEAR, DateRange, Granularity, Period, resolve_range
 from finops.lib.url_query import UrlQuery
 
 CompareTo = Literal["none", "previous_period", "previous_year"]
@@ -102,4 +102,5 @@ def _resolve_days(account: Account, query: UsageQuery | EventsQuery) -> DateRang
         default=DEFAULT_PERIOD,
         today=clock.today(),
         fiscal_start_month=account.fiscal_start_month,
+        years=EVERY_YEAR,
     )

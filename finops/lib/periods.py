@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Literal
@@ -62,6 +63,11 @@ def month_from_text(text: str) -> date:
     raise ValueError(f"{text[:20]!r} is not a billing month")
 
 
+COST_YEARS = range(FIRST_MONTH.year, LAST_MONTH.year + 1)
+EVERY_YEAR = range(date.min.year, date.max.year + 1)
+"""Usage and change events may have any day."""
+
+
 def month_start(day: date) -> date:
     return day.replace(day=1)
 
@@ -73,7 +79,7 @@ def add_months(day: date, months: int) -> date:
 
 
 def month_end(day: date) -> date:
-    return add_months(day, 1) - timedelta(days=1)
+    return day.replace(day=monthrange(day.year, day.month)[1])
 
 
 def quarter_start(day: date, fiscal_start_month: int = 1) -> date:
@@ -99,6 +105,21 @@ def next_bucket(granularity: str, start: date) -> date:
     return start + timedelta(days=7 if granularity == "week" else 1)
 
 
+def bucket_end(granularity: str, start: date) -> date:
+    """Return the last day of the bucket that begins on `start`."""
+    if granularity == "month":
+        return month_end(start)
+    return start + min(timedelta(days=6 if granularity == "week" else 0), date.max - start)
+
+
+def bucket_starts(granularity: str, days: DateRange) -> list[date]:
+    """Return the first days of the buckets with any of these days."""
+    starts = [bucket_start(granularity, days.start)]
+    while bucket_end(granularity, starts[-1]) < days.end:
+        starts.append(next_bucket(granularity, starts[-1]))
+    return starts
+
+
 def partial_bucket_warnings(granularity: str, days: DateRange) -> list[str]:
     """Return a sentence for a first or last bucket that is only partly within the days; none for granularity none."""
     if granularity == "none":
@@ -107,7 +128,7 @@ def partial_bucket_warnings(granularity: str, days: DateRange) -> list[str]:
     cut = []
     if first < days.start:
         cut.append(f"the {granularity} of {first} counts from {days.start}")
-    if next_bucket(granularity, last) - timedelta(days=1) > days.end:
+    if bucket_end(granularity, last) > days.end:
         cut.append(f"the {granularity} of {last} counts to {days.end}")
     sentence = " and ".join(cut)
     return [f"{sentence[0].upper()}{sentence[1:]} only."] if cut else []
@@ -179,10 +200,12 @@ def resolve_range(
     default: str,
     today: date,
     fiscal_start_month: int,
+    years: range = COST_YEARS,
 ) -> DateRange:
     """Return the days that the arguments mean: start and end, or a named period, or the default period.
 
-    Raises UserError when both ways are used, one end is missing, or the end lies before the start.
+    Raises UserError when both ways are used, one end is missing or in none of the `years`, or the end lies before the
+    start.
     """
     if period and (start or end):
         raise UserError("Use either period, or start_date and end_date.", field="period", value=period)
@@ -193,8 +216,8 @@ def resolve_range(
         raise UserError(
             f"{missing} is missing. Use start_date and end_date together (both inclusive).", field=missing
         )
-    _check_year(start, "start_date")
-    _check_year(end, "end_date")
+    _check_year(start, "start_date", years)
+    _check_year(end, "end_date", years)
     if end < start:
         raise UserError(f"end_date {end} is before start_date {start}.", field="end_date", value=str(end))
     if (end - start).days > MAX_RANGE_DAYS:
@@ -205,13 +228,12 @@ def resolve_range(
 
 
 MAX_RANGE_DAYS = 3660
-YEARS = range(2000, 2101)
 
 
-def _check_year(day: date, field: str) -> None:
-    if day.year not in YEARS:
+def _check_year(day: date, field: str, years: range) -> None:
+    if day.year not in years:
         raise UserError(
-            f"{field} {day} is not between {YEARS[0]} and {YEARS[-1]}.", field=field, value=str(day)
+            f"{field} {day} is not between {years[0]} and {years[-1]}.", field=field, value=str(day)
         )
 
 
@@ -222,15 +244,23 @@ def _year_before(day: date) -> date:
         return date(day.year - 1, 2, 28)
 
 
+def _check_earlier(days: DateRange) -> None:
+    if days.start.year <= MAX_RANGE_DAYS // 365 + 1:
+        raise UserError(f"compare_to: the days before {days.start} are not compared.", field="compare_to")
+
+
 def previous_year(days: DateRange) -> DateRange:
-    """Return the same days a year earlier; whole months stay whole months."""
+    """Return the same days a year earlier; whole months stay whole months. Raises UserError in the first years."""
+    _check_earlier(days)
     if whole_months(days):
         return DateRange(add_months(days.start, -12), month_end(add_months(days.end, -12)))
     return DateRange(_year_before(days.start), _year_before(days.end))
 
 
 def previous_period(days: DateRange) -> DateRange:
-    """Return the range immediately before: as many whole months for whole months, else as many days."""
+    """Return the range immediately before: as many whole months for whole months, else as many days. Raises UserError in
+    the first years."""
+    _check_earlier(days)
     if whole_months(days):
         count = (days.end.year - days.start.year) * 12 + days.end.month - days.start.month + 1
         return DateRange(add_months(days.start, -count), days.start - timedelta(days=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -28,7 +29,7 @@ _DISTRIBUTION: Final = (
     f"histograms and summaries are not accepted: record counters, sent with {PREFERENCE}, or gauges"
 )
 _NO_VALUE: Final = "value must be a finite number"
-_NO_TIME: Final = "time_unix_nano must be nanoseconds since 1970"
+_NO_TIME: Final = "time_unix_nano must be nanoseconds since 1970, of a time from 2000 to 2100"
 _DELTA: Final = 1
 _NO_RECORDED_VALUE: Final = 1
 _OF_THE_PROCESS: Final = ("telemetry.", "process.", "service.instance.id")
@@ -114,8 +115,8 @@ def _item(
         return Item(raw)
     if value is None:
         return Item(raw, problem=_NO_VALUE)
-    if not end:
-        return Item(raw, problem=_NO_TIME)
+    if problem := _time_problem(end):
+        return Item(raw, problem=problem)
     customer_texts = {**resource.texts, **attributes.texts}
     name = next((name for name in names if name in customer_texts), "")
     if not name:
@@ -158,22 +159,35 @@ def _value(value: Any) -> tuple[str, str | bytes]:
 def _number(point: Any) -> str | None:
     """Return a point's value as a JSON number; None without a value."""
     kind = set_field(point, "point")
+    if kind == "as_int":
+        return str(point.as_int) if _WHOLE.fullmatch(str(point.as_int)) else None
     try:
-        if kind == "as_int":
-            return str(int(point.as_int))
         number = float(point.as_double) if kind else float("nan")
     except (ValueError, OverflowError):
         return None
-    return repr(number) if isfinite(number) else None
+    return repr(number) if isfinite(number) and "_" not in str(point.as_double) else None
 
 
 def _nanoseconds(value: int | str) -> int:
     """Return nanoseconds; 0 for an invalid time."""
-    try:
-        nanoseconds = int(value)
-    except ValueError:
-        return 0
+    nanoseconds = int(value) if _WHOLE.fullmatch(str(value)) else 0
     return nanoseconds if 0 < nanoseconds < 2**64 else 0
+
+
+def _time_problem(nanoseconds: int) -> str:
+    """Return the error of a time that only a sender with another unit can mean; empty for others."""
+    if _FIRST_SECOND <= nanoseconds // 10**9 < _LAST_SECOND:
+        return ""
+    for unit, scale in _OTHER_UNITS.items():
+        if _FIRST_SECOND <= nanoseconds // scale < _LAST_SECOND:
+            return f"{_NO_TIME}, and looks like {unit}"
+    return _NO_TIME
+
+
+_WHOLE = re.compile(r"-?[0-9]{1,20}")
+_FIRST_SECOND: Final = int(datetime(2000, 1, 1, tzinfo=UTC).timestamp())
+_LAST_SECOND: Final = int(datetime(2101, 1, 1, tzinfo=UTC).timestamp())
+_OTHER_UNITS: Final = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6}
 
 
 def _moment(nanoseconds: int) -> str:

@@ -216,7 +216,9 @@ def _summary(
         when = f" from {days.start} to {days.end}" if days else ""
         return f"{quote(account.name)} has no {'older ' if query.cursor else ''}usage event{of}{by}{when}."
     count = f"{len(rows)} usage events" if len(rows) > 1 else "one usage event"
-    first, last = (f"{row['event_time']:%Y-%m-%d %H:%M:%S}" for row in (rows[-1], rows[0]))
+    first, last = (
+        row["event_time"].replace(tzinfo=None).isoformat(" ", "seconds") for row in (rows[-1], rows[0])
+    )
     ending = ", and older ones" if more else _days_clause(query, days, rows)
     return f"{quote(account.name)}: {count}{of}{by} from {first} to {last} UTC{ending}."
 

@@ -15,7 +15,7 @@ from finops.lib import clock
 from finops.lib.answers import AccountRef, AppliedPeriod, largest_that_fits
 from finops.lib.errors import UserError
 from finops.lib.money import ratio
-from finops.lib.periods import DateRange, bucket_start, next_bucket, partial_bucket_warnings
+from finops.lib.periods import DateRange, bucket_starts, partial_bucket_warnings
 from finops.lib.sentences import LARGE_RATIO, change_percent_text, quote
 from finops.lib.usage_problems import clause_warnings, clauses_text, problem_clauses
 from ingestion.models import UsageMetric
@@ -339,16 +339,8 @@ def _series(metric_query: MetricQuery, usage: MetricUsage, buckets: dict[date, D
     nothing = Decimal(0) if usage.aggregation in (SUM, AVERAGE) else None
     return {
         start.isoformat(): buckets.get(start, nothing) if start in usage.bucket_days else None
-        for start in _starts(metric_query)
+        for start in bucket_starts(metric_query.granularity, metric_query.days)
     }
-
-
-def _starts(metric_query: MetricQuery) -> list[date]:
-    starts, start = [], bucket_start(metric_query.granularity, metric_query.days.start)
-    while start <= metric_query.days.end:
-        starts.append(start)
-        start = next_bucket(metric_query.granularity, start)
-    return starts
 
 
 def _warnings(metric_query: MetricQuery, usage: MetricUsage) -> list[str]:

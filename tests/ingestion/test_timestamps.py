@@ -94,7 +94,15 @@ def test_rfc_2822_is_read(text: str, moment: str) -> None:
         ("2026/11/20 12:00", "2026-11-20T12:00:00"),
         ("20-Nov-2026", "2026-11-20"),
         ("20/11/2026", "2026-11-20"),
-        ("11/12/2026", "2026-11-12"),
+        ("12/12/2026", "2026-12-12"),
+        ("11/20/2026 3:05 pm", "2026-11-20T15:05:00"),
+        ("28.11.2026", "2026-11-28"),
+        ("4.4.2026 12:00", "2026-04-04T12:00:00"),
+        ("28.11.26", "2026-11-28"),
+        ("3. April 2026", "2026-04-03"),
+        ("2026/04/03", "2026-04-03"),
+        ("2026.04.03 12:00", "2026-04-03T12:00:00"),
+        ("12:00 2026/04/03", "2026-04-03T12:00:00"),
         ("Fri Nov 20 2026 12:00:00 GMT+0100 (Central European Standard Time)", "2026-11-20T11:00:00"),
         ("2026-11-20 12:00 GMT-5", "2026-11-20T17:00:00"),
     ],
@@ -234,6 +242,30 @@ def test_an_ambiguous_time_is_refused_with_an_example(text: str, instead: str) -
     assert instead in hint(text)
     assert re.search(r"2026-11-02T10:00:00|10 digits", hint(text))
     assert len(hint(text)) < 140, "with its beginning it has to fit a rejected line"
+
+
+@each(
+    ("text", "instead"),
+    [
+        ("03.04.2026", "write 2026-04-03 or 2026-03-04"),
+        ("3.4.2026 12:00", "write 2026-04-03 or 2026-03-04"),
+        ("Fri 03.04.2026", "write 2026-04-03 or 2026-03-04"),
+        ("03/04/2026", "write 2026-04-03 or 2026-03-04"),
+        ("12:00 03/04/2026", "write 2026-04-03 or 2026-03-04"),
+        ("03-04-2026 12:00 Europe/Berlin", "write 2026-04-03 or 2026-03-04"),
+        ("03 04 2026", "write 2026-04-03 or 2026-03-04"),
+        ("3rd 4 2026", "write 2026-04-03 or 2026-03-04"),
+        ("03.04.26", "write 2026-04-03 or 2026-03-04"),
+        ("11/12/2026 3:05 pm", "write 2026-12-11 or 2026-11-12"),
+        ("26/11/20", "write 2026-11-20 or 2020-11-26"),
+        ("261120", "write 2026-11-20 or 2020-11-26"),
+        ("11.28.2026", "dates with dots begin with the day; write 2026-04-03"),
+        ("4.13.26 10:00", "dates with dots begin with the day; write 2026-04-03"),
+    ],
+)
+def test_a_date_that_may_be_several_days_is_refused_with_each(text: str, instead: str) -> None:
+    assert parse_timestamp(text) is None
+    assert hint(text).endswith(instead)
 
 
 @each("text", ["", "soon", "2026-02-30", "12:00", "9" * 500])

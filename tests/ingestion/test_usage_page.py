@@ -209,3 +209,14 @@ def test_a_filter_may_have_the_value_custom(acme_usage: Cast) -> None:
     page = get(acme_usage, {**JANUARY, "period": "custom", "f0": "Region", "f0v": "custom"}).content.decode()
 
     assert 'name="f0v" value="custom"' in page
+
+
+@pytest.mark.parametrize("day", ["0001-01-01", "1970-01-01", "9999-12-31"])
+def test_the_page_and_its_csv_show_days_of_any_year(cast: Cast, day: str) -> None:
+    with account_scope(cast.account):
+        add_usage(cast.account, [event(date.fromisoformat(day), "globex", 4321)])
+
+    for granularity in ("none", "day", "week", "month"):
+        query = {"start_date": day, "end_date": day, "granularity": granularity, "group_by": "customer"}
+        assert "4,321" in get(cast, query).content.decode()
+        assert Decimal(csv_rows(get(cast, {**query, "format": "csv"}))[0]["quantity"]) == 4321

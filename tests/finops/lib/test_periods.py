@@ -11,6 +11,9 @@ from finops.lib.errors import UserError
 from finops.lib.periods import (
     PERIODS,
     DateRange,
+    bucket_end,
+    bucket_start,
+    bucket_starts,
     month_end,
     month_from_text,
     named_period,
@@ -158,8 +161,8 @@ def test_dates_a_period_or_nothing_are_ways_to_say_days() -> None:
         ),
         (None, None, "last_weeks", "period", "Nearest: "),
         (date(2000, 1, 1), date(2026, 1, 1), None, "start_date", "longer than the maximum of 3660 days"),
-        (date(1, 1, 1), date(1, 1, 2), None, "start_date", "not between 2000 and 2100"),
-        (date(2026, 1, 1), date(9999, 12, 31), None, "end_date", "not between 2000 and 2100"),
+        (date(1989, 12, 31), date(1990, 1, 2), None, "start_date", "not between 1990 and 2199"),
+        (date(2026, 1, 1), date(9999, 12, 31), None, "end_date", "not between 1990 and 2199"),
     ],
 )
 def test_days_that_make_no_sense_say_what_to_repair(
@@ -181,3 +184,14 @@ def test_a_text_that_is_no_billing_month_is_refused(text: str) -> None:
         month_from_text(text)
     assert month_from_text("1990-01") == date(1990, 1, 1)
     assert month_from_text("2199-12") == date(2199, 12, 1)
+
+
+@given(st.dates(), st.integers(0, 400), st.sampled_from(["day", "week", "month"]))
+def test_buckets_cover_their_days_without_gaps(start: date, length: int, granularity: str) -> None:
+    end = date.fromordinal(min(start.toordinal() + length, date.max.toordinal()))
+    starts = bucket_starts(granularity, DateRange(start, end))
+    ends = [bucket_end(granularity, each) for each in starts]
+
+    assert starts[0] == bucket_start(granularity, start)
+    assert ends[-1] >= end
+    assert [each - timedelta(days=1) for each in starts[1:]] == ends[:-1]

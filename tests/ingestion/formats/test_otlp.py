@@ -32,6 +32,7 @@ from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
+TIME = "time_unix_nano must be nanoseconds since 1970, of a time from 2000 to 2100"
 START, END = 1763639940_000000000, 1763640000_000000000
 
 
@@ -179,12 +180,25 @@ def test_metrics_that_do_not_add_up_are_rejected_with_the_setting_that_helps(pus
     [
         ({"attributes": []}, "an attribute must name the customer: customer.id or customer_id or tenant.id or organization.id or user.id"),
         ({"attributes": attributes(customer__id="")}, "the attribute that names the customer must be a non-empty string up to 255 characters"),
-        ({"timeUnixNano": ...}, "time_unix_nano must be nanoseconds since 1970"),
+        ({"timeUnixNano": ...}, f"{TIME}"),
+        ({"timeUnixNano": "1763640000"}, f"{TIME}, and looks like seconds"),
+        ({"timeUnixNano": 1763640000}, f"{TIME}, and looks like seconds"),
+        ({"timeUnixNano": "1763640000123"}, f"{TIME}, and looks like milliseconds"),
+        ({"timeUnixNano": "1763640000123456"}, f"{TIME}, and looks like microseconds"),
+        ({"timeUnixNano": "946684799999999999"}, TIME),
+        ({"timeUnixNano": "4133980800000000000"}, TIME),
+        ({"timeUnixNano": "18446744073709551616"}, TIME),
+        ({"timeUnixNano": "1763640000_000000000"}, TIME),
+        ({"timeUnixNano": "-1763640000000000000"}, TIME),
+        ({"timeUnixNano": "2026-11-20T12:00:00Z"}, TIME),
+        ({"asInt": "1_000"}, "value must be a finite number"),
+        ({"asInt": "1,5"}, "value must be a finite number"),
+        ({"asInt": ..., "asDouble": "1_0.5"}, "value must be a finite number"),
+        ({"asInt": ..., "asDouble": "1,5"}, "value must be a finite number"),
         ({"asInt": ...}, "value must be a finite number"),
         ({"asInt": ..., "asDouble": "NaN"}, "value must be a finite number"),
         ({"asInt": ..., "asDouble": 1e20}, "value must be below 10^20 in size, rounded to 12 decimal places"),
     ],
-    ids=["nobody", "empty", "time", "no value", "nan", "large"],
 )  # fmt: skip
 def test_a_wrong_point_is_rejected_alone(
     push_client: PushClient, fields: dict[str, Any], reason: str
@@ -194,6 +208,24 @@ def test_a_wrong_point_is_rejected_alone(
 
     assert problem(push_client, delta(wrong, point())) == f"1 data point: {reason}"
     assert len(inbox()) == 1
+
+
+@pytest.mark.parametrize("kind", [JSON, PROTOBUF])
+def test_points_in_another_unit_of_time_are_a_partial_success_in_either_format(
+    push_client: PushClient, kind: str
+) -> None:
+    points = [point(at, timeUnixNano=str(END // 10**at)) for at in (0, 3, 6, 9)]
+    ends = [point(9, timeUnixNano=str(at)) for at in (946684800_000000000, 4133980799_999999999)]
+
+    answer = send(push_client, request_of(delta(*points, *ends)), kind)
+
+    partial = (
+        int(answer.json()["partialSuccess"]["rejectedDataPoints"])
+        if kind == JSON
+        else ExportMetricsServiceResponse.FromString(answer.content).partial_success.rejected_data_points
+    )
+    assert (answer.status_code, partial, answer.headers["Usage-Rejected"]) == (200, 3, "3")
+    assert sorted(row.event_time.year for row in inbox()) == [2000, 2025, 2100]
 
 
 def test_a_point_without_a_recorded_value_is_no_event_and_no_error(push_client: PushClient) -> None:

@@ -9,8 +9,8 @@ import pytest
 from accounts.models import Account
 from finops.lib.errors import UserError
 from ingestion.models import Customer, UsageMetric
-from ingestion.queries import query_usage
-from ingestion.usage_query import UsageFilter, UsageQuery
+from ingestion.queries import list_usage_events, query_usage
+from ingestion.usage_query import EventsQuery, UsageFilter, UsageQuery
 from tests.factories.usage import add_usage, event, push_events
 
 MARCH: dict[str, Any] = {"start_date": date(2026, 3, 1), "end_date": date(2026, 3, 31)}
@@ -201,3 +201,46 @@ def test_every_group_apart_for_an_export(usage: Account) -> None:
     )
     assert [row.value for row in answer.rows] == ["globex", "initech", "ümläut/株"]
     assert answer.truncated == ""
+
+
+EXTREMES = [date(1, 1, 1), date(1, 1, 2), date(12, 2, 1), date(1970, 1, 1), date(1999, 12, 31)]
+EXTREMES += [date(2101, 1, 1), date(2500, 6, 15), date(9999, 12, 30), date(9999, 12, 31)]
+
+
+@pytest.mark.parametrize("day", EXTREMES, ids=str)
+def test_every_day_that_has_usage_can_be_asked_for(acme: Account, day: date) -> None:
+    add_usage(acme, [event(day, "globex", 3), event(day, "globex", 4)])
+
+    for granularity in ("none", "day", "week", "month"):
+        for query in ({}, {"group_by": "customer"}):
+            answer = query_usage(
+                acme, UsageQuery(start_date=day, end_date=day, granularity=granularity, **query)
+            )
+            assert (answer.quantity, answer.data_from, answer.data_through) == (7, day, day)
+            assert [*answer.quantity_series.values()] in ([], [7])
+    events = list_usage_events(acme, EventsQuery(start_date=day, end_date=day))
+    assert [each.event_time.date() for each in events.events] == [day, day]
+    assert str(day) in events.summary
+
+
+@pytest.mark.parametrize("compare_to", ["previous_period", "previous_year"])
+def test_a_comparison_with_days_before_the_calendar_is_refused(acme: Account, compare_to: Any) -> None:
+    first = date(1, 1, 1)
+    add_usage(acme, [event(first, "globex", 3), event(date(1970, 1, 1), "globex", 3)])
+
+    answer = query_usage(
+        acme,
+        UsageQuery(start_date=date(1970, 1, 1), end_date=date(1970, 1, 1), compare_to=compare_to),
+    )
+    assert answer.change is not None
+    with pytest.raises(UserError) as error:
+        query_usage(acme, UsageQuery(start_date=first, end_date=first, compare_to=compare_to))
+    assert error.value.field == "compare_to"
+
+
+def test_the_longest_ranges_at_both_ends_of_the_calendar_have_their_buckets(acme: Account) -> None:
+    add_usage(acme, [event(date.min, "globex", 3), event(date.max, "globex", 4)])
+
+    for start, end, quantity in ((date.min, date(10, 12, 31), 3), (date(9990, 1, 1), date.max, 4)):
+        answer = query_usage(acme, UsageQuery(start_date=start, end_date=end, granularity="month"))
+        assert (answer.quantity, len(answer.quantity_series)) == (quantity, 120)
