@@ -58,8 +58,8 @@ used AS (
   UPDATE {table} k SET last_used_at = %(now)s FROM live, async_commit
    WHERE k.id = live.id AND (live.last_used_at IS NULL OR live.last_used_at <= %(last_second)s)
 )
-SELECT k.id, k.digest, k.source_id, a.id, a.name, a.slug, a.fiscal_start_month, a.suspended_at, a.limits::text
-  FROM live k JOIN accounts_account a ON a.id = k.account_id
+SELECT k.id, k.digest, k.source_id, a.id, a.name, a.slug, a.fiscal_start_month, a.suspended_at, a.limits::text{columns}
+  FROM live k JOIN accounts_account a ON a.id = k.account_id{source}
 """
 # KEY SHARE, because requests with one key and the last-used update above do not wait for each other under it; what ends
 # a key takes FOR UPDATE first, which waits for all of them and makes later ones wait.
@@ -80,6 +80,8 @@ class SourceKeys(Generic[K, S, C]):
     action: str
     credential: type[C]
     lock_source: Callable[[S], None]
+    settings: tuple[str, ...] = ()
+    """Columns of the source that are fields of the credential."""
 
     def authenticate(self, plaintext: str) -> C | None:
         """Return the credential of a live key and record its use to the second; None for anything else.
@@ -93,13 +95,19 @@ class SourceKeys(Generic[K, S, C]):
         now = clock.now()
         last_second = now - timedelta(seconds=USE_SECONDS)
         values = {"lookup": lookup, "digest": digest, "now": now, "last_second": last_second}
-        rows = prepared_statements.fetch(_of_table(_USE, self.model._meta.db_table), values)
+        rows = prepared_statements.fetch(self._use, values)
         row = rows[0] if rows else None
         if row is None or not hmac.compare_digest(bytes(row[1]), digest):
             return None
         names = ("id", "name", "slug", "fiscal_start_month", "suspended_at")
         account = Account.with_columns(**dict(zip(names, row[3:8], strict=True)), limits=json.loads(row[8]))
-        return self.credential(key_id=row[0], source_id=row[2], account=account, lookup=lookup)
+        settings = dict(zip(self.settings, row[9:], strict=True))
+        return self.credential(key_id=row[0], source_id=row[2], account=account, lookup=lookup, **settings)
+
+    @property
+    def _use(self) -> str:
+        source: Any = self.model._meta.get_field("source").related_model
+        return _use_of(self.model._meta.db_table, source._meta.db_table, self.settings)
 
     def lock(self, key_id: int) -> bool:
         """Return whether the key is live, and if so keep it live until the caller's transaction ends. One statement."""
@@ -180,6 +188,16 @@ class SourceKeys(Generic[K, S, C]):
 def _end(key: Any) -> None:
     key.revoked_at = clock.now()
     key.save(update_fields=["revoked_at"])
+
+
+@functools.cache
+def _use_of(table: str, source_table: str, settings: tuple[str, ...]) -> str:
+    columns = "".join(f", s.{name}" for name in settings)
+    return _USE.format(
+        table=table,
+        columns=columns,
+        source=f" JOIN {source_table} s ON s.id = k.source_id" if settings else "",
+    )
 
 
 @functools.cache

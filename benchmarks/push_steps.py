@@ -13,9 +13,11 @@ from django.test import RequestFactory
 
 from benchmarks.push_events import BATCH, bodies
 from benchmarks.table import Row
+from finops.lib import clock
 from finops.lib.ratelimit import rate_limiter
 from ingestion import parsing
 from ingestion.parsing import Batch
+from ingestion.remarks import Remarks
 from ingestion.services import accept, event_ids
 from ingestion.services.event_ids import DedupResult
 from ingestion.services.keys import authenticate_usage_key, lock_active_key
@@ -65,6 +67,7 @@ def _store(
             batch,
             batch_id,
             DedupResult(batch.events, batch.names, 0, [], 0),
+            Remarks.of(batch, clock.now()),
         )
 
     opened = transaction.atomic()

@@ -137,6 +137,7 @@
 -- migration ingestion 0014_store_event_ids
 -- migration ingestion 0015_claim_new_ids
 -- migration ingestion 0016_keys_of_sources
+-- migration ingestion 0017_remarks_and_event_id_field
 -- migration insights 0001_initial
 -- migration insights 0002_anomaly_asks
 -- migration insights 0003_savings
@@ -2333,6 +2334,8 @@ CREATE TABLE public.ingestion_usagebatch (
     account_id bigint NOT NULL,
     source_id bigint,
     void_asked_at timestamp with time zone,
+    ignored_fields jsonb,
+    unlikely_times integer DEFAULT 0 NOT NULL,
     CONSTRAINT usage_batch_counts_make_sense CHECK (((accepted >= 0) AND (duplicates >= 0) AND (duplicates <= accepted) AND (rejected >= 0))),
     CONSTRAINT usage_batch_origin_is_known CHECK (((origin)::text = ANY (ARRAY[('push'::character varying)::text, ('upload'::character varying)::text, ('pull'::character varying)::text])))
 );
@@ -2452,6 +2455,7 @@ CREATE TABLE public.ingestion_usagesource (
     account_id bigint NOT NULL,
     created_by_id bigint,
     customer_attribute character varying(255) NOT NULL,
+    event_id_field character varying(100) DEFAULT ''::character varying NOT NULL,
     CONSTRAINT usage_source_has_a_name CHECK ((NOT ((name)::text = ''::text))),
     CONSTRAINT usage_source_kind_is_known CHECK (((kind)::text = ANY (ARRAY[('push'::character varying)::text, ('pull'::character varying)::text])))
 );
@@ -4455,6 +4459,7 @@ CREATE INDEX unitcosts_usagedimensionmapping_account_id_3b7a1b4f ON public.unitc
 CREATE INDEX usage_batch_newest ON public.ingestion_usagebatch USING btree (account_id, received_at DESC);
 CREATE INDEX usage_batch_of_source ON public.ingestion_usagebatch USING btree (source_id, received_at DESC);
 CREATE INDEX usage_batch_void_asked ON public.ingestion_usagebatch USING btree (account_id) WHERE ((void_asked_at IS NOT NULL) AND (voided_at IS NULL));
+CREATE INDEX usage_batch_with_remarks ON public.ingestion_usagebatch USING btree (source_id, received_at DESC) WHERE ((unlikely_times > 0) OR (ignored_fields IS NOT NULL));
 CREATE UNIQUE INDEX usage_key_one_living_key_a_source ON public.ingestion_usagekey USING btree (source_id) WHERE (revoked_at IS NULL);
 CREATE INDEX usage_upload_due ON public.ingestion_usageupload USING btree (status) WHERE ((status)::text = ANY (ARRAY[('queued'::character varying)::text, ('running'::character varying)::text]));
 CREATE UNIQUE INDEX usage_upload_file_once ON public.ingestion_usageupload USING btree (account_id, digest) WHERE (NOT ((status)::text = 'voided'::text));

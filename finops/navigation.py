@@ -229,6 +229,7 @@ MENU = (
                     *("cost_key_generate", "cost_key_regenerate", "cost_key_revoke"),
                     *("usage_sources", "usage_source", "usage_source_new", "usage_source_rename"),
                     "usage_source_customer_attribute",
+                    "usage_source_event_id_field",
                     *("usage_key_generate", "usage_key_regenerate", "usage_key_revoke"),
                     *("usage_batches", "usage_rejected", "usage_upload", "usage_upload_new", "usage_api"),
                     *(

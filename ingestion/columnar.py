@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Meta, Raw, Struct
+from msgspec.json import Decoder
 
 from finops.lake import schema
 from finops.lake.usage.columns import MOMENT, EventColumns, moments
@@ -27,6 +28,8 @@ from ingestion.events import (
 )
 from ingestion.timestamps import parse_timestamp
 
+T = TypeVar("T")
+
 
 class _Event(PushedEvent, gc=False):
     """A `PushedEvent` with its dimensions as JSON. Numbers with a fraction or an exponent are bytes."""
@@ -34,19 +37,30 @@ class _Event(PushedEvent, gc=False):
     dimensions: Raw = Raw()  # type: ignore[assignment] # msgspec decodes by the type of the subclass
 
 
+class _KnownEvent(_Event, gc=False, forbid_unknown_fields=True):
+    """An `_Event` without other fields."""
+
+
 class ParsedColumns(NamedTuple):
-    """Valid events with an entry of `names` and `event_ids` each; `rounded` are the indexes of rounded quantities."""
+    """Valid events with an entry of `names` and `event_ids` each; `rounded` are the indexes of rounded quantities.
+    `has_unknown`: whether an event has an unknown field."""
 
     events: EventColumns
     names: list[str | None]
     event_ids: list[str | None]
     rounded: list[int]
+    has_unknown: bool
 
 
 class _Batch(Struct):
     events: Annotated[list[_Event], Meta(max_length=MAX_EVENTS)]
 
 
+class _KnownBatch(Struct):
+    events: Annotated[list[_KnownEvent], Meta(max_length=MAX_EVENTS)]
+
+
+_KNOWN: Final = msgspec.json.Decoder(_KnownBatch, float_hook=str.encode)
 _BATCH: Final = msgspec.json.Decoder(_Batch, float_hook=str.encode)
 _DIMENSIONS: Final = msgspec.json.Decoder(dict[str, str] | None)
 _ABSENT: Final = b""
@@ -55,12 +69,27 @@ _LAST_MOMENT: Final = 253_402_300_799_999_999
 """Microseconds from 1970 to the beginning of the year 1 and to the end of the year 9999."""
 
 
+_UNKNOWN_FIELD: Final = "Object contains unknown field"
+
+
+def decode_strictly(known: Decoder[Any], other: Decoder[T], text: bytes | Raw) -> tuple[T, bool]:
+    """Decode a text by `known`, which forbids unknown fields, or else by `other`; and return whether it has some. Raises
+    msgspec's errors."""
+    try:
+        return known.decode(text), False
+    except msgspec.ValidationError as error:
+        if not str(error).startswith(_UNKNOWN_FIELD):
+            raise
+    return other.decode(text), True
+
+
 def parse_columns(body: bytes, *, at_least: int) -> ParsedColumns | None:
     """Return the events of a body without NUL; None for fewer than `at_least`, and if the rules must decide."""
     try:
-        events = _BATCH.decode(body).events
+        batch, has_unknown = decode_strictly(_KNOWN, _BATCH, body)
     except msgspec.DecodeError:
         return None
+    events: Sequence[_Event] = batch.events
     if len(events) < at_least:
         return None
     rounded: list[int] = []
@@ -86,7 +115,7 @@ def parse_columns(body: bytes, *, at_least: int) -> ParsedColumns | None:
         keys=frozenset(keys),
     )
     names = [event.customer_name for event in events]
-    return ParsedColumns(columns, names, [event.event_id for event in events], rounded)
+    return ParsedColumns(columns, names, [event.event_id for event in events], rounded, has_unknown)
 
 
 def _dimensions(values: Sequence[Raw]) -> tuple[list[str | None], set[str]] | None:

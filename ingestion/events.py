@@ -56,6 +56,13 @@ class PushedEvent(Struct, gc=False):
     event_id: Annotated[str, Meta(min_length=1, max_length=MAX_EVENT_ID)] | None = None
 
 
+EVENT_FIELDS: Final = frozenset(PushedEvent.__struct_fields__)
+
+
+class KnownEvent(PushedEvent, gc=False, forbid_unknown_fields=True):
+    """A `PushedEvent` without other fields."""
+
+
 class UntypedEvent(Struct):
     """Any object: the fields of an event as their JSON text, empty if absent. Of two fields with one name the last
     counts."""

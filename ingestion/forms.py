@@ -30,6 +30,16 @@ class CustomerAttributeForm(forms.Form):
     )
 
 
+class EventIdFieldForm(forms.Form):
+    event_id_field = forms.CharField(
+        label="Use as event_id",
+        max_length=100,
+        required=False,
+        help_text="Field of your events that is different for each event, such as transaction_id: an event sent again counts "
+        "once. Leave it empty if several events share its value, as the lines of an order do.",
+    )
+
+
 class UsageUploadForm(forms.Form):
     upload = forms.FileField(
         label="CSV file",

@@ -27,7 +27,7 @@ from ingestion.events import (
 PATH: Final = "/api/usage/events"
 _EVENT: Schema = {
     "type": "object",
-    "description": "Other fields are ignored. Lengths are in Unicode characters.",
+    "description": "Other fields are ignored and counted in Usage-Ignored-Fields. Lengths are in Unicode characters.",
     "required": ["customer_id", "metric", "quantity", "timestamp"],
     "properties": {
         "customer_id": {
@@ -110,6 +110,12 @@ _RESULT = _object(
     },
 )
 
+_RESULT["properties"]["warnings"] = {
+    "type": "array",
+    "description": "On a dry run only: what to check in accepted events.",
+    "items": {"type": "string"},
+}
+
 _ERROR = _object(
     error=_object(
         code={"type": "string", "description": "For programs."},
@@ -135,6 +141,8 @@ _OF_A_PUSH: Schema = {
     "Usage-Rejected": _count("Rejected events."),
     "Usage-Duplicates": _count("Accepted events already stored by an earlier push or earlier in this one."),
     "Usage-Rounded": _count("Accepted events whose quantity was rounded to 12 decimal places."),
+    "Usage-Unlikely-Times": _count("Accepted events before 2000 or more than a day ahead."),
+    "Usage-Ignored-Fields": _count("Fields of accepted events that are not stored."),
     "Idempotent-Replayed": {
         "description": "The response of the first request with this Idempotency-Key.",
         "schema": {"type": "string", "enum": ["true"]},

@@ -35,8 +35,9 @@ class EventBatchParser(BaseParser):
         """Parse the request into a PushBody, without files. Raises PushError as `read_body` does, and 400 for a body
         without an array `events` or with too many events."""
         content = read_body(stream, body_limit())
+        event_id_field = (parser_context or {})["request"].auth.event_id_field
         try:
-            return DataAndFiles(PushBody(content, check_batch(content)), {})
+            return DataAndFiles(PushBody(content, check_batch(content, event_id_field=event_id_field)), {})
         except MalformedBody as error:
             raise PushError(HTTPStatus.BAD_REQUEST, error.code, error.message) from error
 

@@ -36,6 +36,7 @@ urlpatterns = [
         sources.customer_attribute,
         name="usage_source_customer_attribute",
     ),
+    path(f"{_SOURCE}/event-id-field/", sources.event_id_field, name="usage_source_event_id_field"),
     path(f"{_SOURCE}/delete/", sources.delete, name="usage_source_delete"),
     path(f"{_SOURCE}/key/generate/", sources.generate_key, name="usage_key_generate"),
     path(f"{_SOURCE}/key/regenerate/", sources.regenerate_key, name="usage_key_regenerate"),

@@ -37,7 +37,7 @@ from finops.insights.cost_scope import CostReader
 from finops.insights.event_health import event_connection
 from finops.insights.savings.freshness import recommendation_refreshes
 from finops.insights.sync_health import SyncFacts, with_recommendations
-from finops.insights.usage_health import usage_connection
+from finops.insights.usage_health import remark_sentences, usage_connection
 from finops.lake.engine.engine import LakeTooLarge, LakeUnavailable
 from finops.lake.usage import flush_scheduler
 from finops.lake.usage.flush_scheduler import StuckFlush
@@ -228,7 +228,7 @@ class HealthFacts:
 def health_facts(account: Account, *, deadline: float | None = None) -> HealthFacts:
     """Return the health of every connection, and whether usage ingestion is delayed.
 
-    Ten queries of PostgreSQL, three more with synced sources, and one lake query (two columns of 92 days) for days
+    Eleven queries of PostgreSQL, three more with synced sources, and one lake query (two columns of 92 days) for days
     without cost lines; if the lake cannot answer it, gaps are not checked and a warning says so.
     """
     sources, usage = load_sources(account), flush_scheduler.stuck(account)
@@ -238,6 +238,7 @@ def health_facts(account: Account, *, deadline: float | None = None) -> HealthFa
         *gaps_unknown,
         *(text for warnings in health_warnings.values() for text in warnings(account)),
         *restatement_sentences(sources),
+        *remark_sentences(account),
     ]
     return HealthFacts(account, sources, notices, connections, usage, low_disk, texts)
 

@@ -5,12 +5,28 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from accounts.models import Account
 from finops.costs.queries.sources import FAILING, HEALTHY, NO_DATA, STALE
 from finops.insights.connection_health import IRREGULAR, ConnectionHealth, next_delivery
-from ingestion.queries.activity import LEDGER_DAYS, UsageDeliveries
+from finops.lib.sentences import quote
+from ingestion.models import UsageSource
+from ingestion.queries.activity import LEDGER_DAYS, UsageDeliveries, source_remarks
 
 FAILING_SHARE: Final = 0.5
 """Share of rejected events from which a usage source is failing; a smaller share concerns single events."""
+
+
+def remark_sentences(account: Account) -> list[str]:
+    """Return what senders of usage should check in the events of the last days, once for each source. One statement, two with remarks."""
+    remarks = source_remarks(account.pk)
+    if not remarks:
+        return []
+    sources = UsageSource.objects.filter(account=account, pk__in=remarks).order_by("name")
+    return [
+        f"Usage source {quote(source.name)}: {warning}"
+        for source in sources
+        for warning in remarks[source.pk].warnings
+    ]
 
 
 def usage_connection(source: UsageDeliveries, now: datetime) -> ConnectionHealth:

@@ -246,7 +246,7 @@ def _year_before(day: date) -> date:
 
 def _check_earlier(days: DateRange) -> None:
     if days.start.year <= MAX_RANGE_DAYS // 365 + 1:
-        raise UserError(f"compare_to: the days before {days.start} are not compared.", field="compare_to")
+        raise UserError(f"compare_to: {days.start} is too early to be compared.", field="compare_to")
 
 
 def previous_year(days: DateRange) -> DateRange:

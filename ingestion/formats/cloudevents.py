@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
@@ -40,6 +40,7 @@ class _CloudEvent(Struct):
     data_base64: Raw = Raw()
 
 
+_ATTRIBUTES: Final = frozenset(_CloudEvent.__struct_fields__) | {"dataschema", "traceparent", "tracestate"}
 _EVENT = msgspec.json.Decoder(_CloudEvent)
 _TEXT = msgspec.json.Decoder(str)
 _DATA = msgspec.json.Decoder(dict[str, Raw])
@@ -152,7 +153,22 @@ def _item(raw: bytes, reading: Reading) -> Item:
         )
         for name, number in numbers.items()
     ]
-    return Item(raw, events, is_untimed=is_untimed)
+    return Item(
+        raw, events, is_untimed=is_untimed, ignored_fields=_ignored_fields(raw, event.data, numbers, texts)
+    )
+
+
+def _ignored_fields(raw: bytes, data: Raw, *stored: Collection[str]) -> list[str]:
+    attributes = [
+        name for name, value in _DATA.decode(raw).items() if name not in _ATTRIBUTES and not _is_absent(value)
+    ]
+    values = {} if _is_absent(data) else _DATA.decode(data)
+    of_data = [
+        name
+        for name, value in values.items()
+        if not _is_absent(value) and not any(name in names for names in stored)
+    ]
+    return [*attributes, *(f"data.{name}" for name in of_data)]
 
 
 def _problem(event: _CloudEvent) -> str:

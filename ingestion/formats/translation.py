@@ -4,7 +4,8 @@ messages and limits for every format. Pure."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -16,12 +17,13 @@ from ingestion.services.idempotency import Receipt, Result
 @dataclasses.dataclass(frozen=True, slots=True)
 class Item:
     """An item as sent, as JSON, and its usage events, or the reason why it is rejected. `is_untimed`: their time is that
-    of receipt."""
+    of receipt. `ignored_fields` are not stored."""
 
     raw: bytes
     events: Sequence[bytes] = ()
     problem: str = ""
     is_untimed: bool = False
+    ignored_fields: Collection[str] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,10 +38,11 @@ class Translation:
     def result(self, receipt: Receipt) -> Result:
         """Return the result by item: an item is rejected if one of its events is, with the first reason."""
         errors: dict[int, str] = {}
-        for rejection in _RESULT.decode(receipt.body).errors:
+        result = _RESULT.decode(receipt.body)
+        for rejection in result.errors:
             errors.setdefault(self.items[rejection.index], self.reword(rejection.error))
         rejected = [Rejection(index, error) for index, error in errors.items()]
-        return Result(self.item_count - len(rejected), len(rejected), rejected)
+        return Result(self.item_count - len(rejected), len(rejected), rejected, result.warnings)
 
     def count_without_time(self, result: Result) -> int:
         """Return the number of accepted items that have the time of receipt."""
@@ -73,6 +76,8 @@ def check_items(items: Sequence[Item], reword: Callable[[str], str]) -> Translat
     ]
     untimed = (at for at, item in enumerate(translation.items) if items[item].is_untimed)
     translation.batch.untimed = frozenset(untimed)
+    for field in chain.from_iterable(item.ignored_fields for item in items if not item.problem):
+        translation.batch.ignore(field)
     return translation
 
 

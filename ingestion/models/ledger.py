@@ -35,6 +35,12 @@ class UsageBatch(AccountModel):
     duplicates = models.IntegerField(default=0, help_text="Accepted events that an earlier batch had stored.")
     first_day = models.DateField(null=True, blank=True, help_text="First day of its events.")
     last_day = models.DateField(null=True, blank=True)
+    unlikely_times = models.IntegerField(
+        default=0, db_default=0, help_text="Events before 2000 or more than a day after their receipt."
+    )
+    ignored_fields = models.JSONField(
+        null=True, blank=True, help_text="Fields of its events that are not stored, with their number."
+    )
     void_asked_at = models.DateTimeField(
         null=True, blank=True, editable=False, help_text="Voiding in progress; counted until then."
     )
@@ -48,6 +54,11 @@ class UsageBatch(AccountModel):
         indexes = [
             models.Index(fields=["account", "-received_at"], name="usage_batch_newest"),
             models.Index(fields=["source", "-received_at"], name="usage_batch_of_source"),
+            models.Index(
+                fields=["source", "-received_at"],
+                name="usage_batch_with_remarks",
+                condition=Q(unlikely_times__gt=0) | Q(ignored_fields__isnull=False),
+            ),
             models.Index(
                 fields=["account"],
                 name="usage_batch_void_asked",

@@ -25,6 +25,12 @@ class UsageSource(AccountModel):
         help_text="Attribute of OpenTelemetry metrics that names the customer. Default: the first of "
         "customer.id, customer_id, tenant.id, organization.id, user.id.",
     )
+    event_id_field = models.CharField(
+        max_length=100,
+        blank=True,
+        db_default="",
+        help_text="Field of events whose value is their event_id.",
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )

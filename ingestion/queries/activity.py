@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Literal
@@ -16,6 +17,7 @@ from finops.lib.formats import dates
 from finops.lib.periods import DateRange
 from ingestion.models import UsageSource
 from ingestion.queries.usage_lake import usage_rows
+from ingestion.remarks import Remarks
 
 Step = Literal["hour", "day"]
 STEPS: Final[dict[Step, tuple[timedelta, int]]] = {
@@ -104,6 +106,39 @@ def count_live_events(source: UsageSource) -> int:
     return (
         sum(each.rows for each in stored_range.sources if each.source_id == source.pk) if stored_range else 0
     )
+
+
+REMARK_DAYS: Final = 7
+REMARK_BATCHES: Final = 1_000
+# Only batches with remarks are read, by their index.
+_REMARKS: Final = """
+WITH newest AS (
+    SELECT source.id, batch.unlikely_times, batch.ignored_fields FROM ingestion_usagesource AS source, LATERAL (
+        SELECT unlikely_times, ignored_fields FROM ingestion_usagebatch
+        WHERE source_id = source.id AND (unlikely_times > 0 OR ignored_fields IS NOT NULL)
+        AND voided_at IS NULL AND received_at > %(since)s ORDER BY received_at DESC LIMIT %(batches)s
+    ) AS batch WHERE source.account_id = %(account)s AND source.id = coalesce(%(source)s, source.id)
+), fields AS (
+    SELECT id, key, sum(value::bigint) AS times FROM newest, jsonb_each_text(ignored_fields) GROUP BY id, key
+)
+SELECT id, sum(unlikely_times), (SELECT json_object_agg(key, times ORDER BY times DESC, key)::text FROM fields WHERE id = newest.id)
+FROM newest GROUP BY id
+"""
+
+
+def source_remarks(account_id: int, source: UsageSource | None = None) -> dict[int, Remarks]:
+    """Return the remarks on the newest 1,000 batches with remarks of each source, or of one, in the last seven days. One
+    statement."""
+    params: dict[str, Any] = {
+        "account": account_id,
+        "source": source and source.pk,
+        "since": clock.now() - timedelta(days=REMARK_DAYS),
+        "batches": REMARK_BATCHES,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_REMARKS, params)
+        rows = [(pk, int(times), json.loads(fields or "{}")) for pk, times, fields in cursor.fetchall()]
+    return {pk: Remarks(times, sum(fields.values()), fields) for pk, times, fields in rows}
 
 
 UNITS_DAYS: Final = 35

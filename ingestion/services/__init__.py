@@ -11,6 +11,7 @@ from ingestion.services.sources import (
     delete_usage_source,
     rename_usage_source,
     set_customer_attribute,
+    set_event_id_field,
     set_metric,
 )
 from ingestion.services.uploads import cancel_upload, due_uploads, queue_upload, run_upload
@@ -33,6 +34,7 @@ __all__ = [
     "revoke_usage_key",
     "run_upload",
     "set_customer_attribute",
+    "set_event_id_field",
     "set_metric",
     "set_usage_retention",
     "void_requested_batches",

@@ -22,6 +22,7 @@ from finops.lib.telemetry import metrics
 from finops.lib.turns import end_turn
 from ingestion.models import UsageMetric
 from ingestion.parsing import Batch, last_names
+from ingestion.remarks import Remarks
 from ingestion.services import dimension_keys, event_ids, idempotency, ledger
 from ingestion.services.event_ids import DedupResult
 from ingestion.services.idempotency import Receipt, Retry
@@ -66,11 +67,12 @@ def _accept_at_once(
     already. Raises RevokedKeyError."""
     batch_id, now = uuid4(), clock.now()
     dedup_result = DedupResult(batch.events, batch.names, 0, (), len(batch.rounded))
-    receipt = Receipt.of(batch_id, dedup_result)
+    remarks = Remarks.of(batch, now)
+    receipt = Receipt.of(batch_id, dedup_result, remarks)
     condition = active_key_lock(credential.key_id)
     if contents or retry:
         condition = _claim_of(condition, credential.account.pk, batch_id, now, contents, retry, receipt)
-    statements = _statements(credential, batch_id, now, dedup_result)
+    statements = _statements(credential, batch_id, now, dedup_result, remarks)
     end_turn()  # the statement commits, and waits for the disk
     is_stored = prepared_statements.execute_if(condition, *statements)
     if is_stored is None:
@@ -120,8 +122,9 @@ def _accept_in_transaction(
         batch_id=batch_id,
         is_repeated=is_repeated,
     )
-    _store(credential, batch, batch_id, dedup_result)
-    receipt = Receipt.of(batch_id, dedup_result)
+    remarks = Remarks.of(batch, clock.now())
+    _store(credential, batch, batch_id, dedup_result, remarks)
+    receipt = Receipt.of(batch_id, dedup_result, remarks)
     transaction.on_commit(partial(_count, dedup_result))
     if retry:
         idempotency.store_answer(account_id=account_id, retry=retry, receipt=receipt)
@@ -145,12 +148,14 @@ def _dry_run_receipt(credential: PushCredential, batch: Batch, retry: Retry | No
     dedup_result = event_ids.deduplicate(
         account_id=account_id, source_id=credential.source_id, batch=batch, batch_id=None
     )
-    return Receipt.of(None, dedup_result)
+    return Receipt.of(None, dedup_result, Remarks.of(batch, clock.now()))
 
 
-def _store(credential: PushCredential, batch: Batch, batch_id: UUID, dedup_result: DedupResult) -> None:
+def _store(
+    credential: PushCredential, batch: Batch, batch_id: UUID, dedup_result: DedupResult, remarks: Remarks
+) -> None:
     now, account = clock.now(), credential.account
-    prepared_statements.execute_together(*_statements(credential, batch_id, now, dedup_result))
+    prepared_statements.execute_together(*_statements(credential, batch_id, now, dedup_result, remarks))
     # Names of rejected events may be none that PostgreSQL can compare, such as one with a NUL.
     if gauges := batch.gauges.intersection(dedup_result.events.metrics):
         set_gauges(account.pk, gauges, now)
@@ -165,7 +170,11 @@ def _store(credential: PushCredential, batch: Batch, batch_id: UUID, dedup_resul
 
 
 def _statements(
-    credential: PushCredential, batch_id: UUID, received_at: datetime, dedup_result: DedupResult
+    credential: PushCredential,
+    batch_id: UUID,
+    received_at: datetime,
+    dedup_result: DedupResult,
+    remarks: Remarks,
 ) -> list[Statement]:
     ledger_row = ledger.insert_of(
         batch_id=batch_id,
@@ -174,6 +183,7 @@ def _statements(
         stored=dedup_result.events,
         duplicates=dedup_result.duplicates,
         rejected=len(dedup_result.rejected),
+        ignored_fields=remarks.ignored_fields,
     )
     event_statements = _event_statements(
         account=credential.account,

@@ -14,6 +14,7 @@ from finops.lib.jobs import JobCancellation
 from ingestion.csvfile import Chunk
 from ingestion.models import RejectedLine, UsageUpload
 from ingestion.parsing import Batch, Rejection, check_batch
+from ingestion.remarks import unlikely_times
 from ingestion.services import dimension_keys, event_ids
 from ingestion.services.accept import store_events
 from ingestion.services.event_ids import DedupResult
@@ -96,14 +97,16 @@ def _excerpts(batch: Batch, chunk: Chunk) -> dict[int, str]:
 
 _LEDGER = """
 INSERT INTO ingestion_usagebatch AS was
-       (id, account_id, source_id, origin, received_at, accepted, rejected, duplicates, first_day, last_day, voided_by_label)
-VALUES (%s, %s, %s, 'upload', %s, %s, %s, %s, %s, %s, '')
+       (id, account_id, source_id, origin, received_at, accepted, rejected, duplicates, first_day, last_day,
+        unlikely_times, voided_by_label)
+VALUES (%s, %s, %s, 'upload', %s, %s, %s, %s, %s, %s, %s, '')
 ON CONFLICT (id) DO UPDATE SET
        accepted = was.accepted + EXCLUDED.accepted,
        rejected = was.rejected + EXCLUDED.rejected,
        duplicates = was.duplicates + EXCLUDED.duplicates,
        first_day = least(was.first_day, EXCLUDED.first_day),
-       last_day = greatest(was.last_day, EXCLUDED.last_day)
+       last_day = greatest(was.last_day, EXCLUDED.last_day),
+       unlikely_times = was.unlikely_times + EXCLUDED.unlikely_times
 """
 
 
@@ -114,6 +117,7 @@ def _write_ledger(job: UsageUpload, dedup_result: DedupResult, rejected: int) ->
         *(job.batch, job.account_id, job.source_id, job.created_at),
         *(accepted, rejected, dedup_result.duplicates),
         *(dedup_result.events.days() or (None, None)),
+        unlikely_times(dedup_result.events, job.created_at),
     )
     with connection.cursor() as cursor:
         cursor.execute(_LEDGER, values)

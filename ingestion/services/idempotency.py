@@ -21,15 +21,18 @@ from django.db import connection
 from finops.lib import clock
 from ingestion.models import PushAnswer
 from ingestion.parsing import Rejection
+from ingestion.remarks import Remarks
 from ingestion.services.event_ids import DedupResult
 
 
-class Result(msgspec.Struct):
-    """The ingestion result: every event counts in `accepted` or `rejected`; every rejected event is in `errors`."""
+class Result(msgspec.Struct, omit_defaults=True):
+    """The ingestion result: every event counts in `accepted` or `rejected`; every rejected event is in `errors`. A dry run
+    also has the warnings on accepted events."""
 
     accepted: int
     rejected: int
     errors: Sequence[Rejection]
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Receipt:
     headers: dict[str, str]
 
     @classmethod
-    def of(cls, batch_id: UUID | None, dedup_result: DedupResult) -> Self:
+    def of(cls, batch_id: UUID | None, dedup_result: DedupResult, remarks: Remarks) -> Self:
         """Return the receipt of a batch. Accepted events are new ones and duplicates. No batch ID: nothing was
         stored."""
         accepted, rejected = len(dedup_result.events) + dedup_result.duplicates, dedup_result.rejected
@@ -48,10 +51,13 @@ class Receipt:
             "Usage-Rejected": str(len(rejected)),
             "Usage-Duplicates": str(dedup_result.duplicates),
             "Usage-Rounded": str(dedup_result.rounded),
+            "Usage-Unlikely-Times": str(remarks.unlikely_times),
+            "Usage-Ignored-Fields": str(remarks.ignored),
         }
         if batch_id is not None:
             headers["Usage-Batch-Id"] = str(batch_id)
-        return cls(msgspec.json.encode(Result(accepted, len(rejected), rejected)), headers)
+        warnings = (remarks.warnings if batch_id is None else []) or ()
+        return cls(msgspec.json.encode(Result(accepted, len(rejected), rejected, warnings)), headers)
 
 
 HOURS = 24

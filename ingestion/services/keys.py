@@ -16,9 +16,12 @@ PREFIX: Final = "fuse_"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PushCredential(SourceCredential):
-    """A valid usage key: the account and the source of its events."""
+    """A valid usage key: the account and the source of its events, with its settings."""
 
     kind = "usage"
+
+    event_id_field: str = ""
+    customer_attribute: str = ""
 
 
 def end_pushes(*, account: Account, source_id: int | None = None) -> None:
@@ -51,7 +54,14 @@ def _lock_push_source(source: UsageSource) -> None:
         )
 
 
-USAGE_KEYS: Final = SourceKeys(UsageKey, PREFIX, "usage_key", PushCredential, _lock_push_source)
+USAGE_KEYS: Final = SourceKeys(
+    UsageKey,
+    PREFIX,
+    "usage_key",
+    PushCredential,
+    _lock_push_source,
+    settings=("event_id_field", "customer_attribute"),
+)
 authenticate_usage_key = USAGE_KEYS.authenticate
 lock_active_key = USAGE_KEYS.lock
 active_key_lock = USAGE_KEYS.lock_statement

@@ -5,10 +5,11 @@ Rows older than LEDGER_DAYS are added to their month and deleted. Of rejected ev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from uuid import UUID
 
+import msgspec
 from django.db import connection
 
 from finops.lake.usage.columns import EventColumns
@@ -16,6 +17,7 @@ from finops.lib import clock
 from finops.lib.prepared_statements import Statement
 from ingestion.models import UsageBatch, UsageSource
 from ingestion.parsing import Batch, Rejection
+from ingestion.remarks import unlikely_times
 from ingestion.services.keys import PushCredential
 
 LEDGER_DAYS = 35
@@ -26,8 +28,10 @@ ERROR = 200
 
 _BATCH = """
 INSERT INTO ingestion_usagebatch
-       (id, account_id, source_id, origin, received_at, accepted, rejected, duplicates, first_day, last_day, voided_by_label)
-SELECT %s::uuid, %s::bigint, %s::bigint, %s::text, %s::timestamptz, %s::int, %s::int, %s::int, %s::date, %s::date, ''
+       (id, account_id, source_id, origin, received_at, accepted, rejected, duplicates, first_day, last_day,
+        unlikely_times, ignored_fields, voided_by_label)
+SELECT %s::uuid, %s::bigint, %s::bigint, %s::text, %s::timestamptz, %s::int, %s::int, %s::int, %s::date, %s::date,
+       %s::int, %s::jsonb, ''
 """
 
 
@@ -39,14 +43,20 @@ def insert_of(
     stored: EventColumns,
     duplicates: int,
     rejected: int,
+    ignored_fields: Mapping[str, int],
 ) -> Statement:
     """Return the statement that stores the row of a push."""
     first, last = stored.days() or (None, None)
     values = (
         *(batch_id, credential.account.pk, credential.source_id, UsageBatch.Origin.PUSH.value, received_at),
         *(len(stored) + duplicates, rejected, duplicates, first, last),
+        *(unlikely_times(stored, received_at), _as_json(ignored_fields) if len(stored) else None),
     )
     return Statement(_BATCH, values)
+
+
+def _as_json(ignored_fields: Mapping[str, int]) -> str | None:
+    return msgspec.json.encode(ignored_fields).decode() if ignored_fields else None
 
 
 def write_day_batch(

@@ -12,6 +12,8 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lake.schema import Kind
 from finops.lake.storage import segments
+from finops.lib.errors import UserError
+from ingestion.events import EVENT_FIELDS
 from ingestion.models import UsageMetric, UsageSource, UsageUpload
 from ingestion.services import upload_files
 from ingestion.services.keys import end_pushes
@@ -73,16 +75,33 @@ def rename_usage_source(*, source: UsageSource, actor: Actor, name: str) -> None
 def set_customer_attribute(*, source: UsageSource, actor: Actor, customer_attribute: str) -> None:
     """Set the attribute of OpenTelemetry metrics that names the customer; empty for the default. Applies to later
     requests. Raises ValidationError for one that is too long."""
-    before, source.customer_attribute = source.customer_attribute, customer_attribute.strip()
+    _change_setting(source, actor, "customer_attribute", customer_attribute.strip())
+
+
+@transaction.atomic
+def set_event_id_field(*, source: UsageSource, actor: Actor, event_id_field: str) -> None:
+    """Set the field of pushed events whose value is the event_id of events without one; empty for none. Applies to later
+    requests. Raises UserError for a field that has another meaning, ValidationError for one that is too long."""
+    field = event_id_field.strip()
+    if field in EVENT_FIELDS:
+        raise UserError(
+            f"{field} is a field of its own. Choose a field that your sender adds.", field="event_id_field"
+        )
+    _change_setting(source, actor, "event_id_field", field)
+
+
+def _change_setting(source: UsageSource, actor: Actor, name: str, value: str) -> None:
+    before = getattr(source, name)
+    setattr(source, name, value)
     with account_scope(source.account):
         source.full_clean()
-    source.save(update_fields=["customer_attribute"])
+    source.save(update_fields=[name])
     audit.record(
         account=source.account,
         actor=actor,
-        action="usage_source.customer_attribute",
+        action=f"usage_source.{name}",
         target=source.name,
-        detail={"from": before, "to": source.customer_attribute},
+        detail={"from": before, "to": value},
     )
 
 

@@ -74,7 +74,7 @@ def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor
     stored_file = upload_files.store(upload)
     try:
         with stored_file.path.open("rb") as file:
-            csvfile.check_header(file)
+            csvfile.check_header(file, event_id_field=source.event_id_field)
         job = _create_or_resume(source, stored_file, actor)
     except BaseException:
         upload_files.remove(str(stored_file.path))
@@ -296,9 +296,9 @@ def _store_file(job: UsageUpload) -> None:
     checkpoint()
     if not job.rows:
         with path.open("rb") as file:
-            csvfile.check_lines(file, checkpoint=checkpoint)
+            csvfile.check_lines(file, event_id_field=job.source.event_id_field, checkpoint=checkpoint)
     with path.open("rb") as file:
-        for chunk in csvfile.chunks(file, skip=job.rows):
+        for chunk in csvfile.chunks(file, skip=job.rows, event_id_field=job.source.event_id_field):
             limit.check("upload")
             disk.check_disk()
             store_chunk(job=job, chunk=chunk)

@@ -19,7 +19,14 @@ from finops.lib.errors import UserError
 from finops.lib.listing import Column, ListPage, csv_of, wants_csv
 from ingestion import services
 from ingestion.models import RejectedEvent, UsageBatch, UsageSource, UsageUpload
-from ingestion.queries.activity import STEPS, Step, activity_chart, mixed_units, source_activity
+from ingestion.queries.activity import (
+    STEPS,
+    Step,
+    activity_chart,
+    mixed_units,
+    source_activity,
+    source_remarks,
+)
 from ingestion.services.ledger import LEDGER_DAYS, REJECTED_OF_A_SOURCE
 
 SHOWN = 10
@@ -70,7 +77,7 @@ REJECTED = ListPage[RejectedEvent](
 
 
 def recent(request: AccountRequest, source: UsageSource) -> dict[str, Any]:
-    """Return the context of the source's page on received events. Five statements and a lake query, whatever the
+    """Return the context of the source's page on received events. Six statements and a lake query, whatever the
     volume."""
     step: Step = "day" if request.GET.get("chart") == "day" else "hour"
     activity = source_activity(source, step)
@@ -84,6 +91,7 @@ def recent(request: AccountRequest, source: UsageSource) -> dict[str, Any]:
         "uploads": list(UsageUpload.objects.filter(source=source)[:SHOWN]),
         "ledger_days": LEDGER_DAYS,
         "mixed_units": _mixed_units(source),
+        "remarks": source_remarks(source.account_id, source).get(source.pk),
     }
 
 

@@ -18,7 +18,6 @@ from accounts.key_endpoint import PushRequest, exception_handler
 from finops.lib.push_body import BodyLimit, PushError, read_body
 from ingestion.formats.otlp import check_points, rejection_message
 from ingestion.formats.otlp_messages import decode_json, decode_protobuf
-from ingestion.models import UsageSource
 from ingestion.parsing import MalformedBody
 from ingestion.views.cloudevents import TranslatedBody
 from ingestion.views.push import UsageEndpoint
@@ -57,10 +56,7 @@ class MetricsParser(BaseParser):
         credential = (parser_context or {})["request"].auth
         try:
             request = decode_protobuf(content) if kind == PROTOBUF else decode_json(content)
-            # Unscoped: the source comes from the credential.
-            sources = UsageSource.objects.unscoped().filter(pk=credential.source_id)
-            attribute = sources.values_list("customer_attribute", flat=True).first() or ""
-            points = check_points(request, attribute)
+            points = check_points(request, credential.customer_attribute)
         except MalformedBody as error:
             raise PushError(HTTPStatus.BAD_REQUEST, error.code, error.message) from error
         points.translation.batch.gauges = points.gauges
@@ -110,7 +106,8 @@ class OtlpMetrics(UsageEndpoint):
     def post(self, request: Request) -> Response:
         receipt = self.accept(request)
         result = request.data.translation.result(receipt)
-        message = rejection_message(rejection.error for rejection in result.errors)
+        errors = rejection_message(rejection.error for rejection in result.errors)
+        message = "; ".join(filter(None, [errors, *result.warnings]))
         kind = _kind(request._request)
         return Response(
             _success(kind, result.rejected, message),
@@ -120,18 +117,18 @@ class OtlpMetrics(UsageEndpoint):
 
 
 def _success(kind: str, rejected: int, message: str) -> bytes:
-    """Return an ExportMetricsServiceResponse, without a partial success if all points are accepted."""
+    """Return an ExportMetricsServiceResponse, without a partial success if there is nothing to say."""
     if kind == JSON:
         # Protobuf's JSON writes 64-bit integers as text.
         partial = {"partialSuccess": {"rejectedDataPoints": str(rejected), "errorMessage": message}}
-        return msgspec.json.encode(partial if rejected else {})
+        return msgspec.json.encode(partial if message else {})
     from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
         ExportMetricsPartialSuccess,
         ExportMetricsServiceResponse,
     )
 
     partial_success = ExportMetricsPartialSuccess(rejected_data_points=rejected, error_message=message)
-    answer = ExportMetricsServiceResponse(partial_success=partial_success if rejected else None)
+    answer = ExportMetricsServiceResponse(partial_success=partial_success if message else None)
     content: bytes = answer.SerializeToString()
     return content
 

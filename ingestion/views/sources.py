@@ -16,7 +16,7 @@ from accounts.page_access import AccountRequest, account_page
 from accounts.source_pages import SourcePages
 from finops.lib.listing import Column, ListPage
 from ingestion import services
-from ingestion.forms import CustomerAttributeForm, UsageSourceForm
+from ingestion.forms import CustomerAttributeForm, EventIdFieldForm, UsageSourceForm
 from ingestion.models import UsageKey, UsageSource
 from ingestion.queries.activity import count_live_events
 from ingestion.reference import snippets_for
@@ -102,6 +102,20 @@ def customer_attribute(request: AccountRequest, usage_source_id: int) -> HttpRes
 
 @account_page(Role.MEMBER)
 @require_POST
+def event_id_field(request: AccountRequest, usage_source_id: int) -> HttpResponse:
+    row, form = source_of(usage_source_id), EventIdFieldForm(request.POST)
+    if form.is_valid():
+        with FormErrors(form):
+            services.set_event_id_field(
+                source=row, actor=request.actor, event_id_field=form.cleaned_data["event_id_field"]
+            )
+            messages.success(request, "Field saved.")
+            return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
+    return source_page(request, source_of(usage_source_id), event_id_form=form, status=422)
+
+
+@account_page(Role.MEMBER)
+@require_POST
 def delete(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     return PAGES.delete(request, usage_source_id)
 
@@ -140,6 +154,7 @@ def source_page(
     *,
     form: UsageSourceForm | None = None,
     attribute_form: CustomerAttributeForm | None = None,
+    event_id_form: EventIdFieldForm | None = None,
     problem: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -152,6 +167,7 @@ def source_page(
         "form": form or UsageSourceForm(initial={"name": row.name}),
         "attribute_form": attribute_form
         or CustomerAttributeForm(initial={"customer_attribute": row.customer_attribute}),
+        "event_id_form": event_id_form or EventIdFieldForm(initial={"event_id_field": row.event_id_field}),
         "problem": problem,
         "panels": panels_of(row),
         "events_held": count_live_events(row) if request.membership.may(Role.MEMBER) else 0,

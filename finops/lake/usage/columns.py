@@ -4,7 +4,7 @@ take twice the time of their columns."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from typing import Final
 
@@ -80,6 +80,17 @@ class EventColumns(Struct, gc=False):
             return None
         span = pc.min_max(self.times).as_py()
         return span["min"].date(), span["max"].date()
+
+    def count_outside(self, first: datetime, last: datetime) -> int:
+        """Return the number of events before `first` or after `last`."""
+        if not len(self):
+            return 0
+        times = self.times.view(pa.int64())
+        start, end = ((moment - _EPOCH) // timedelta(microseconds=1) for moment in (first, last))
+        span = pc.min_max(times)
+        if span["min"].as_py() >= start and span["max"].as_py() <= end:
+            return 0
+        return int(pc.sum(pc.or_(pc.less(times, start), pc.greater(times, end))).as_py())
 
     def take(self, indexes: Sequence[int]) -> EventColumns:
         """Return the events at these indexes."""
