@@ -95,12 +95,12 @@ SHOWN_LENGTH = 300
 """Characters of a value that a sentence shows: tag and customer names may have any length."""
 
 HIDDEN_CHARACTERS = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """Control characters including line breaks, and all that Unicode says to leave invisible (Default_Ignorable_Code_Point):
 characters that change the direction of text, joiners, variation selectors, fillers, tags. Python knows no such property;
-a test compares the list with one that does."""
+a test compares the list with one that does. Besides, two signs that are blank: braille pattern blank and the null notehead."""
 
 
 def escape_hidden(text: str) -> str:

@@ -6,6 +6,7 @@ file can neither expand when it is read nor create anything but strings, lists a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ import yaml
 
 from finops.allocation.rules.document import CostTagDraft, write_draft
 from finops.allocation.rules.parser import Path, RuleError, read_draft
+from finops.lib.sentences import HIDDEN_CHARACTERS
 
 MAX_BYTES = 2 * 2**20
 MAX_NESTING = 50
@@ -37,7 +39,12 @@ def draft_to_yaml(draft: CostTagDraft) -> str:
 def write_yaml(document: Any) -> str:
     """Write the file that `read_yaml` reads as an equal document of strings, lists and maps."""
     text: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
-    return text
+    return HIDDEN_CHARACTERS.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    point = ord(match[0])
+    return match[0] if match[0] == "\n" else f"\\U{point:08X}" if point > 0xFFFF else f"\\u{point:04X}"
 
 
 def read_yaml(text: str) -> Any:
@@ -52,7 +59,15 @@ def _check_size(text: str) -> None:
 
 
 class _Dumper(yaml.SafeDumper):
-    """A dumper that indents lists below their keys and never writes an anchor."""
+    """A dumper that indents lists below their keys and never writes an anchor. Texts with hidden characters are in double
+    quotes, where they are escaped: who reviews a file sees them."""
+
+    def analyze_scalar(self, scalar: str) -> Any:
+        analysis = super().analyze_scalar(scalar)
+        if HIDDEN_CHARACTERS.search(scalar.replace("\n", "")):
+            analysis.allow_flow_plain = analysis.allow_block_plain = False
+            analysis.allow_single_quoted = analysis.allow_block = False
+        return analysis
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from finops.allocation.rules import RuleError, read_draft, read_rules, write_draft, write_rules
 from finops.allocation.rules.document import NORMALISATIONS
-from finops.allocation.rules.yaml import YamlError, draft_from_yaml, draft_to_yaml
+from finops.allocation.rules.yaml import YamlError, draft_from_yaml, draft_to_yaml, read_yaml, write_yaml
+from finops.lib.sentences import HIDDEN_CHARACTERS
 from tests.examples import examples
 
 SERVICE = {"dimension": "service", "op": "in", "values": ["EC2"]}
@@ -234,3 +235,18 @@ def test_words_that_yaml_takes_for_something_else_stay_texts() -> None:
 
     assert (draft.key, draft.default_value, draft.rules[0].value) == ("no", "0123", "on")
     assert write_rules(draft.rules)[0]["when"]["values"] == ["123456789012", "1e3"]
+
+
+hidden_texts = st.text(
+    st.sampled_from("a: -#'\"\\\n\u200b\u202e\ufe0f\u2028\x85\ufeff\u2800\U000e0041\x1b é"), max_size=150
+)
+
+
+@given(hidden_texts, hidden_texts)
+def test_hidden_characters_are_escaped_in_a_file_and_read_back(name: str, value: str) -> None:
+    document = {f"k{name}": [value, {"x": value}]}
+
+    text = write_yaml(document)
+
+    assert read_yaml(text) == document
+    assert not HIDDEN_CHARACTERS.search(text.replace("\n", ""))

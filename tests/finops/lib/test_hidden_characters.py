@@ -9,7 +9,7 @@ from finops.lib.sentences import HIDDEN_CHARACTERS, escape_hidden
 from tests.conformance.node import NODE
 
 HIDDEN_BY_UNICODE = r"""
-const hidden = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]/u;
+const hidden = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB\u2800\u{1D159}]/u;
 const found = [];
 for (let point = 0; point <= 0x10ffff; point++) {
   if (hidden.test(String.fromCodePoint(point))) found.push(point);
