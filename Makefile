@@ -15,10 +15,14 @@ NODE_DEV_READY := node_modules/.ready-dev
 # The server's packages hide those of the client, so they have an environment of their own.
 SPARK_VENV := .spark
 SPARK_VERSION := 4.2.1
+# Two of the hosts need different MCP SDKs.
+HOSTS := .hosts
+HOSTS_READY := $(HOSTS)/.ready
+HOSTS_FILES := requirements-hosts.txt requirements-hosts-langchain.txt $(wildcard tests/conformance/hosts/package*.json)
 SCRIPTS := static/js mcp_app tests/js clients/node tests/clients vendor eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-long test-spark lint format audit secrets sbom image bench bench-memory bench-mixed soak sync-faults setups chaos screenshots pages chromium buildah pooler promtool helm clean clean-data
+.PHONY: help run test test-slow test-long test-spark hosts lint format audit secrets sbom image bench bench-memory bench-mixed soak sync-faults setups chaos screenshots pages chromium buildah pooler promtool helm clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,7 +34,7 @@ test: $(DEV_READY) $(NODE_DEV_READY) chromium helm ## Run the tests but the slow
 	@$(if $(T),,$(BIN)/node --test --test-reporter=dot "tests/js/*.test.js")
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(T),-m "not slow and not browser and not long and not spark")
 
-test-slow: $(DEV_READY) $(NODE_DEV_READY) chromium buildah ## Run the slow tests: pages in a browser, processes that are killed, backups, the whole demo; CI runs them too
+test-slow: $(DEV_READY) $(NODE_DEV_READY) $(HOSTS_READY) chromium buildah ## Run the slow tests: pages in a browser, processes that are killed, backups, the whole demo; CI runs them too
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "(slow or browser) and not long"
 
 test-long: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run the long tests: more widths and themes, kills at random
@@ -44,6 +48,8 @@ test-spark: $(DEV_READY) ## Run the tests of both engines on Apache Spark: a mas
 	    tests/finops/lake/engine/test_spark_conversion.py tests/finops/lake/engine/test_both_engines.py \
 	    tests/finops/data_exports/test_readers.py tests/finops/lake/test_lake_files.py \
 	    tests/finops/lake/engine/test_spark_killed_worker.py
+
+hosts: $(HOSTS_READY) ## Install what converts MCP tools for assistants (FastMCP, LangChain, AI SDK, google-genai), for its slow tests
 
 lint: $(DEV_READY) $(NODE_DEV_READY) promtool secrets audit ## Check style, types, templates, scripts, import rules, migrations, alert rules, secrets, vulnerabilities
 	$(BIN)/ruff check .
@@ -106,7 +112,7 @@ image: $(RUN_READY) ## Build the container image with buildah (minutes; TAG=name
 	@$(BIN)/python -m ops.image $(if $(TAG),--tag $(TAG)) $(if $(BASE),--base $(BASE))
 
 clean: ## Remove what make built; data in var/ stays
-	rm -rf $(VENV) $(SPARK_VENV) node_modules var/static .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(SPARK_VENV) $(HOSTS) node_modules var/static .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-data: ## Remove var/: the embedded database, the lake, the demo data
@@ -143,6 +149,14 @@ $(NODE_DEV_READY): package.json package-lock.json .npmrc vendor/echarts.js vendo
 	@$(BIN)/npm ci --loglevel=error
 	@$(BIN)/npm run build --silent
 	@touch $(NODE_READY) $@
+
+$(HOSTS_READY): $(HOSTS_FILES) .npmrc | $(RUN_READY)
+	@echo "Installing the hosts' converters of MCP tools (once, about a minute) …"
+	@mkdir -p $(HOSTS) && cp tests/conformance/hosts/package*.json .npmrc $(HOSTS)
+	@$(BIN)/python -m venv $(HOSTS)/python && $(HOSTS)/python/bin/pip install -qq -r requirements-hosts.txt
+	@$(BIN)/python -m venv $(HOSTS)/langchain && $(HOSTS)/langchain/bin/pip install -qq -r requirements-hosts-langchain.txt
+	@cd $(HOSTS) && npm ci --loglevel=error
+	@touch $@
 
 # Browser tests say themselves why they cannot run where chromium is missing and cannot be installed.
 chromium:

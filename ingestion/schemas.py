@@ -3,7 +3,7 @@
 Quantities are exact Decimals without currency; the answer says their metric, unit and aggregation. Endpoints round
 them to six places when they write them. None: there is no event.
 
-Docstrings of these types go to every assistant in the tools' output schemas, so they are short; comments say more.
+Docstrings of these types are in the OpenAPI document; comments say more.
 """
 
 from __future__ import annotations

@@ -33,11 +33,11 @@ class UsageFilter(msgspec.Struct, frozen=True, kw_only=True):
     values: Annotated[list[str], Meta(description="(none): without one.", min_length=1)]
 
 
+# Days are UTC, both ends inside; without any dates, the last 30 days.
 class UsageQuery(UrlQuery, frozen=True, kw_only=True):
-    """Days are UTC, both ends inside; without any dates, the last 30 days."""
-
+    __doc__ = None
     metric: Annotated[str, Meta(description="See getAccountContext. Default: the first metric.")] = ""
-    start_date: Annotated[date | None, Meta(description="First day; needs end_date.")] = None
+    start_date: date | None = None
     end_date: date | None = None
     period: Annotated[
         Period | None,
@@ -70,12 +70,12 @@ class UsageQuery(UrlQuery, frozen=True, kw_only=True):
         return bool(self.period or self.start_date or self.end_date)
 
 
+# Which events; without days, of any day.
 class EventsQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events; without days, of any day."""
-
+    __doc__ = None
     metric: Annotated[str, Meta(description="Only this metric.")] = ""
     customer: Annotated[str, Meta(description="Only this customer (ID or name).")] = ""
-    start_date: Annotated[date | None, Meta(description="First day; needs end_date.")] = None
+    start_date: date | None = None
     end_date: date | None = None
     period: Annotated[Period | None, Meta(description="Relative period instead of dates.")] = None
     limit: Annotated[int, Meta(ge=1, le=MAX_EVENTS)] = DEFAULT_EVENTS

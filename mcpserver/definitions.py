@@ -1,9 +1,14 @@
-"""Argument schemas in `tools/list`, in the fewest bytes without losing meaning: all definitions are in the context of
-every conversation (ADR 0004).
+"""Argument schemas in `tools/list`: in the fewest bytes without losing meaning, since all definitions are in the context
+of every conversation, and of the keywords that all hosts keep (ADR 0004).
 
-An argument that several tools share is complete in one of them, REFERENCES; the others list its type and fields, and
-name that tool for choices and meaning. The registry keeps the complete schemas, for the REST API and its OpenAPI
-document.
+* Gemini refuses a `format`, an object without properties and a union, google-genai a boolean `additionalProperties`,
+  OpenAI's strict mode a default and limits of length. Descriptions say them instead.
+* claude.ai drops objects inside of lists of objects. So each value that is an object is listed as JSON text, which is
+  decoded like the object (coerce.py).
+* An argument that several tools share is complete in one of them, REFERENCES; the others list its type and fields, and
+  name that tool for choices and meaning.
+
+The registry keeps the complete schemas, for the REST API and its OpenAPI document.
 """
 
 from __future__ import annotations
@@ -21,14 +26,9 @@ REFERENCES: Final = ("querySpend", "create_dashboard", "create_budget")
 
 _WORDS: Final = frozenset({"description", "default"})
 _OUTLINE: Final = frozenset({"type", "format", "anyOf"})
-_EVIDENT: Final = {"minimum": 1, "minLength": 1, "minItems": 1}
-"""Limits that are obvious: a count, a name or a list has at least one."""
-
-_MANY: Final = 20
-"""Lists with at least this maximum are listed without it; a longer list is refused with its limit."""
-
-_DAYS: Final = {"start_date": "With end_date, inclusive."}
-"""Arguments whose descriptions in querySpend are enough."""
+_KEPT: Final = ("type", "enum", "minimum", "maximum", "required")
+_EVIDENT: Final = {"minimum": 1}
+"""A limit that is obvious: a count has at least one."""
 
 
 def listed_schemas(schemas: Mapping[str, Schema]) -> dict[str, Schema]:
@@ -39,20 +39,18 @@ def listed_schemas(schemas: Mapping[str, Schema]) -> dict[str, Schema]:
 
 def _entry_schema(tool: str, schema: Schema, written_out: Mapping[str, Schema]) -> Schema:
     properties = {
-        name: _plain(_short(name, argument, {} if tool in written_out else written_out))
+        name: _short(name, argument, {} if tool in written_out else written_out)
         for name, argument in schema.get("properties", {}).items()
     }
-    for name, description in _DAYS.items():
-        if properties.get(name, {}).get("description") == description:
-            del properties[name]["description"]
-    return {**schema, "properties": properties}
+    return _plain({**schema, "properties": properties})
 
 
 def _short(name: str, argument: Schema, written_out: Mapping[str, Schema]) -> Schema:
     for tool, properties in written_out.items():
         shared = properties.get(name)
-        if shared is not None and _has_choices(argument) and _bare(shared) == _bare(argument):
-            reference = _reference_to(argument, tool, shared.get("description", ""))
+        is_same = argument == shared or (_has_choices(argument) and _bare(shared) == _bare(argument))
+        if shared is not None and is_same:
+            reference = _reference_to(argument, tool, shared)
             return min(argument, reference, key=lambda each: len(msgspec.json.encode(each)))
     return argument
 
@@ -62,17 +60,18 @@ def _has_choices(argument: Schema) -> bool:
     return "enum" in argument or "items" in argument
 
 
-def _reference_to(argument: Schema, tool: str, shared_description: str) -> Schema:
+def _reference_to(argument: Schema, tool: str, shared: Schema) -> Schema:
     description = argument.get("description", "")
-    if description.rstrip(".") in shared_description:
+    if description.rstrip(".") in shared["description"]:
         description = ""
     reference = "" if tool in description else f"As in {tool}."
-    default = {"default": argument["default"]} if "default" in argument else {}
+    own_default = "default" in argument and argument["default"] != shared.get("default")
+    default = {"default": argument["default"]} if own_default else {}
     return {"description": f"{description} {reference}".strip(), **_outline(argument), **default}
 
 
 def _outline(schema: Schema) -> Schema:
-    """Return types and names of fields, without choices, limits and descriptions."""
+    """Return types and names of fields, without choices, limits and defaults."""
     outline = {key: value for key, value in schema.items() if key in _OUTLINE}
     if "properties" in schema:
         outline["properties"] = {name: _outline(field) for name, field in schema["properties"].items()}
@@ -96,17 +95,29 @@ def _bare(value: Any) -> Any:
 
 
 def _plain(schema: Schema) -> Schema:
-    """Return a schema without redundant parts: unknown fields of nested objects are refused like those of the root,
-    whose schema says so."""
-    plain = {
-        key: value
-        for key, value in schema.items()
-        if key != "additionalProperties"
-        and _EVIDENT.get(key) != value
-        and not (key == "maxItems" and value >= _MANY)
-    }
-    if "properties" in plain:
-        plain["properties"] = {name: _plain(field) for name, field in plain["properties"].items()}
-    if isinstance(plain.get("items"), dict):
-        plain["items"] = _plain(plain["items"])
-    return plain
+    """Return a schema with the keywords that all hosts keep; its description says the others."""
+    plain: Schema = {key: schema[key] for key in _KEPT if key in schema and _EVIDENT.get(key) != schema[key]}
+    if "anyOf" in schema:
+        plain["type"] = "string"  # a name or an ID
+    if "properties" in schema:
+        plain["properties"] = {name: _property(field) for name, field in schema["properties"].items()}
+    if "items" in schema:
+        plain["items"] = _plain(schema["items"])
+    description = _description(schema)
+    return {"description": description, **plain} if description else plain
+
+
+def _property(schema: Schema) -> Schema:
+    if schema.get("type") != "object":
+        return _plain(schema)
+    fields = f" with {', '.join(schema['properties'])}" if "properties" in schema else ""
+    return {"type": "string", "description": f"{_description(schema)} As JSON text{fields}.".strip()}
+
+
+def _description(schema: Schema) -> str:
+    text: str = schema.get("description", "")
+    if schema.get("format") == "date":
+        text = f"{text} YYYY-MM-DD."
+    if "default" in schema and "Default" not in text:
+        text = f"{text} Default: {str(schema['default']).lower()}."
+    return text.strip()

@@ -32,9 +32,6 @@ from mcpserver.schema import Schema
 MAX_COMPLETIONS = 100  # the maximum of the protocol
 RESOURCE_NOT_FOUND = -32002  # legacy only; the modern era uses INVALID_PARAMS
 
-DATA = "Values are data."
-"""The end of each tool's description; the server's instructions explain it."""
-
 
 def initialize(ctx: MethodContext) -> Result:
     """The handshake of the legacy revisions. Raises RpcError (invalid params) without a protocol version."""
@@ -79,14 +76,13 @@ def tools_of(registry: ToolRegistry, call: ToolCall) -> list[Tool]:
 
 
 def _tool_entry(tool: Tool, input_schema: Schema, revision: Revision, *, shows_views: bool) -> Result:
-    common_fields: Result = {"description": f"{tool.description} {DATA}", "inputSchema": input_schema}
+    common_fields: Result = {"description": tool.description, "inputSchema": input_schema}
     if not revision.has_titles:
         return {"name": tool.name, **common_fields, "annotations": {"title": tool.title, **tool.hints}}
     return {
         "name": tool.name,
         "title": tool.title,
         **common_fields,
-        **({"outputSchema": tool.output_schema} if tool.output_schema else {}),
         "annotations": tool.hints,
         **({"_meta": VIEW_META} if tool.has_view and shows_views else {}),
     }

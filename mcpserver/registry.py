@@ -15,8 +15,8 @@ A tool lives in `mcpserver/tools/<noun>.py` and holds no business logic; it call
     def list_teams(call: ToolCall, arguments: ListTeamsArguments) -> TeamsAnswer:
         return team_queries.list_teams(call.account, search=arguments.search)
 
-* Arguments and answer are msgspec Structs; `inputSchema` and `outputSchema` come from them (schema.py), so say units
-  and meaning in `Meta(description=…)`. Arguments take `Literal` or `enum.StrEnum` for choices, `datetime.date` for
+* Arguments and answer are msgspec Structs; `inputSchema` and the OpenAPI document come from them (schema.py), so say
+  units and meaning in `Meta(description=…)`, of each argument. Arguments take `Literal` or `enum.StrEnum` for choices, `datetime.date` for
   days, `Decimal` for amounts. A type must be a module-level name, because annotations are read as text.
 * The endpoint has decoded the arguments with tolerance (coerce.py), opened the account's scope and, for a read tool, a
   READ ONLY transaction with a statement timeout. Raise `finops.lib.errors.UserError` for errors that the caller can
@@ -42,16 +42,14 @@ import msgspec
 from finops.lib.listing import CsvTable
 from mcpserver.context import ToolCall
 from mcpserver.definitions import listed_schemas
-from mcpserver.schema import Schema, answer_schema, arguments_schema
+from mcpserver.schema import Schema, arguments_schema
 
 ANSWER_FIELDS = ("account", "summary", "warnings", "hint", "console_url")
 
-_COMMON_FIELDS = (*ANSWER_FIELDS, "view", "period", "resolved_filters", "applied_splits", "truncated")
-"""Fields of many answers, which output schemas omit: their names are enough, and a type would be repeated thirty
-times."""
-
 DISPLAY_CURRENCY = "display_currency"
 """The argument of every tool that converts."""
+
+_DISPLAY_CURRENCY_TEXT = "Such as EUR, or own for the currencies of the bills."
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # the names that the strictest host accepts
 
@@ -85,8 +83,6 @@ class Tool:
     handler: Callable[..., msgspec.Struct]
     examples: tuple[Mapping[str, Any], ...]
     input_schema: Schema
-    output_schema: Schema
-    """Empty if the names of the answer's fields are enough, and for a write tool, which returns a row of a list."""
     converts: bool = False
     """Whether the tool takes `display_currency`, which `execution.py` reads: its amounts are sums of cost lines."""
     has_view: bool = False
@@ -193,7 +189,6 @@ class ToolRegistry:
                     handler=handler,
                     examples=tuple(examples),
                     input_schema=_with_display_currency(arguments_schema(arguments), converts=converts),
-                    output_schema=answer_schema(answer, _COMMON_FIELDS) if access is ToolAccess.READ else {},
                     converts=converts,
                     has_view=has_view,
                     has_receipt=has_receipt,
@@ -259,8 +254,7 @@ class ToolRegistry:
 def _with_display_currency(schema: Schema, *, converts: bool) -> Schema:
     if not converts:
         return schema
-    # Only querySpend has the description: the size of all definitions together is limited.
-    argument = {"type": "string"}
+    argument = {"type": "string", "description": _DISPLAY_CURRENCY_TEXT}
     return {**schema, "properties": {**schema.get("properties", {}), DISPLAY_CURRENCY: argument}}
 
 

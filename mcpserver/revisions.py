@@ -15,7 +15,7 @@ class Revision:
 
     name: str
     modern: bool = False
-    has_titles: bool = True  # titles, outputSchema and structuredContent: all added in 2025-06-18
+    has_titles: bool = True  # titles and structuredContent: both added in 2025-06-18
     has_descriptions: bool = True  # description and websiteUrl of the server
     has_batches: bool = False
 

@@ -1,13 +1,13 @@
 """JSON Schemas of a tool's arguments and answer, made from their msgspec types.
 
 Every MCP revision can read the result: the root is an object, nothing is a `$ref`, and each value of `properties`
-is an object. Argument schemas keep descriptions, limits, defaults and enums and refuse unknown fields. Answer
-schemas are lean, since all definitions together stay under 40 KB (ADR 0004): the fields that need a sentence.
+is an object. Argument schemas keep descriptions, limits, defaults and enums and refuse unknown fields. `tools/list` has
+a shorter form of them (definitions.py), and no schemas of answers (ADR 0004).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -21,20 +21,23 @@ class SchemaError(TypeError):
     """An error: a type that a tool's schema cannot have, because it is recursive or not an object at the root."""
 
 
+_SHARED_DESCRIPTIONS = {
+    "start_date": "First day.",
+    "end_date": "Last day.",
+    "cursor": "Of the last page.",
+    "search": "Part of a name.",
+    "top": "Maximum rows.",
+    "splits": "Shared-cost splits.",
+    "dimension": "Such as service.",
+    "values": "Any of these.",
+    "currency": "Such as USD.",
+}
+"""Descriptions of fields that many arguments have, for those without one of their own."""
+
+
 def arguments_schema(kind: type[msgspec.Struct]) -> Schema:
     """The `inputSchema` of a tool. An optional field may be omitted; null is not listed as a value."""
     return _strict(_inline_references(kind))
-
-
-def answer_schema(kind: type[msgspec.Struct], common_fields: Collection[str] = ()) -> Schema:
-    """The `outputSchema` of a tool: its own fields with a description, or with rows that have one, where the type is
-    certain. Self-explanatory fields are left out; empty if all are."""
-    properties = {}
-    for name, field in whole_answer_schema(kind)["properties"].items():
-        description = field.get("description") or field.get("items", {}).get("description")
-        if name not in common_fields and "type" in field and description:
-            properties[name] = {"type": field["type"], "description": description}
-    return {"type": "object", "properties": properties} if properties else {}
 
 
 def whole_answer_schema(kind: type[msgspec.Struct]) -> Schema:
@@ -110,13 +113,20 @@ def _strict(schema: Schema) -> Schema:
     if "anyOf" in strict_schema:
         strict_schema = _without_null(strict_schema)
     if "properties" in schema:
-        strict_schema["properties"] = {name: _strict(value) for name, value in schema["properties"].items()}
+        strict_schema["properties"] = {
+            name: _with_description(name, _strict(value)) for name, value in schema["properties"].items()
+        }
         strict_schema["additionalProperties"] = False
         if schema.get("required"):
             strict_schema["required"] = schema["required"]
     if isinstance(strict_schema.get("items"), dict):
         strict_schema["items"] = _strict(strict_schema["items"])
     return strict_schema
+
+
+def _with_description(name: str, schema: Schema) -> Schema:
+    has_none = "description" not in schema and name in _SHARED_DESCRIPTIONS
+    return {**schema, "description": _SHARED_DESCRIPTIONS[name]} if has_none else schema
 
 
 def _without_null(schema: Schema) -> Schema:

@@ -1,4 +1,4 @@
-"""Arguments and results of the alert tools. Docstrings go to every assistant, so they are short. Nothing here holds a secret."""
+"""Arguments and results of the alert tools. Nothing here holds a secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers about teams, for tools. Docstrings of these types go to every assistant, so they are short."""
+"""The answers about teams, for tools."""
 
 from __future__ import annotations
 

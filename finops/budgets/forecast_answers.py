@@ -1,6 +1,6 @@
 """The answer about a forecast of spend, the same for tool and page.
 
-Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
+Docstrings of these types are in the OpenAPI document.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Arguments and results of the tools about budgets; the page uses the same arguments.
 
-Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
+Docstrings of these types are in the OpenAPI document.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Arguments of the tool `listChangeEvents`, and a change event in answers.
 
-Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
+Docstrings of these types are in the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ MAX_LIMIT = 100
 
 class ChangeEventsQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    start_date: Annotated[date | None, Meta(description="Inclusive.")] = None
+    start_date: date | None = None
     end_date: date | None = None
     kinds: Annotated[list[KindName], Meta(description="Default: all.")] = []
-    scope: Annotated[dict[str, list[str]], Meta(description="Values by dimension.")] = {}
+    scope: Annotated[dict[str, list[str]], Meta(description='{"service": ["EC2"]}: only of these.')] = {}
     limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT)] = 20
     cursor: str = ""
 

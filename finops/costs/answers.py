@@ -3,7 +3,7 @@
 Amounts are exact Decimals, with their currency in the same object; endpoints round them to six places when they write
 them. A ratio is None when its denominator is 0 or missing, and the reason stands beside it. Sentences are whole.
 
-Docstrings of these types go to every assistant in the tools' output schemas, so they are short; comments say more.
+Docstrings of these types are in the OpenAPI document; comments say more.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ MAX_FILTERS = 20
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Cost lines whose dimension matches any of the values; without regard to case."""
+    """Any of the values, in any case."""
 
     dimension: Annotated[str, Meta(description="A dimension such as service, region, tag:env.")]
     op: Annotated[
@@ -52,20 +52,15 @@ class CostFilter(Filter, frozen=True, kw_only=True):
     values: list[str] = []
 
 
+# Days are UTC, both ends inside; without any dates, the last 30 days.
 class SpendQuery(UrlQuery, frozen=True, kw_only=True):
-    """A question about spend. Days are UTC, both ends inside; without any dates, the last 30 days."""
-
+    __doc__ = None
     filters: Annotated[list[Filter], Meta(description="Combined with AND.", max_length=MAX_FILTERS)] = []
-    start_date: Annotated[date | None, Meta(description="First day; needs end_date.")] = None
+    start_date: date | None = None
     end_date: date | None = None
     period: Annotated[
         Period | None,
-        Meta(
-            description=(
-                "Relative period instead of dates. last_N_days end yesterday, last_N_months "
-                "before this month."
-            )
-        ),
+        Meta(description=("Instead of dates. last_N_days end yesterday, last_N_months before this month.")),
     ] = None
     granularity: Annotated[Granularity, Meta(description="Time buckets; weeks begin on Monday.")] = "none"
     group_by: Annotated[list[str], Meta(description="Up to two dimensions.", max_length=MAX_GROUPS)] = []

@@ -1,4 +1,4 @@
-"""Arguments and results of the dashboard tools. Docstrings go to every assistant, so they are short."""
+"""Arguments and results of the dashboard tools."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class WidgetLayout(msgspec.Struct, frozen=True, kw_only=True):
 
     __doc__ = None
     type: Annotated[str, Meta(description="From listWidgetTypes.")]
-    title: Annotated[str, Meta(max_length=100)] = ""
-    config: Annotated[dict[str, Any], Meta(description="Config by the type's schema.")] = {}
+    title: Annotated[str, Meta(description="Default: the type's.", max_length=100)] = ""
+    config: Annotated[dict[str, Any], Meta(description="By the type's config_schema.")] = {}
     position: Annotated[Position | None, Meta(description="Default: the first free place.")] = None
 
 

@@ -1,6 +1,6 @@
 """The parts that answers about cost and answers about usage share.
 
-Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
+Docstrings of these types are in the OpenAPI document.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The query of recent events (the tool `listRecentEvents`), and an event in its answer.
 
-Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
+Docstrings of these types are in the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_LIMIT = 50
 
 class RecentEventsQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    days: Annotated[int, Meta(ge=1, le=MAX_DAYS)] = 7
+    days: Annotated[int, Meta(description="How far back.", ge=1, le=MAX_DAYS)] = 7
     after: Annotated[int, Meta(description="ID of the newest event already received.", ge=0)] = 0
     limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT)] = 20
 

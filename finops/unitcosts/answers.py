@@ -1,7 +1,7 @@
 """The forms of answers about unit cost, the same for tool and page. Exact Decimals; the endpoints round them.
 
 A unit cost is None when its usage is missing, 0 or negative; then `reason` says why, beside cost and currency.
-Docstrings of these types go to every assistant in the tool's output schema, so they are short; comments say more.
+Docstrings of these types are in the OpenAPI document; comments say more.
 """
 
 from __future__ import annotations

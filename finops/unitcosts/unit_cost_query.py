@@ -42,15 +42,13 @@ class UsedFilter(msgspec.Struct, frozen=True, kw_only=True):
 # A query of unit cost. Days are UTC, both ends inclusive; without dates, the last 30 days.
 class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
-    filters: Annotated[
-        list[CostFilter], Meta(description="Cost filters, as in querySpend.", max_length=MAX_FILTERS)
-    ] = []
+    filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
     unit_metric: Annotated[str, Meta(description="Saved unit metric; arguments override it.")] = ""
     usage_metric: Annotated[str, Meta(description="Pushed usage metric, the divisor.")] = ""
     mode: Annotated[Mode | None, Meta(description="per_customer: by the customer key.")] = None
-    start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
-    end_date: Annotated[date | None, Meta(description="Last day.")] = None
-    period: Annotated[str | None, Meta(description=("Instead of dates, as in querySpend."))] = None
+    start_date: date | None = None
+    end_date: date | None = None
+    period: Annotated[str | None, Meta(description="As in querySpend.")] = None
     granularity: Granularity = "none"
     usage_filters: Annotated[
         list[UsedFilter],

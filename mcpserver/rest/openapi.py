@@ -9,7 +9,7 @@ import msgspec
 from django.conf import settings
 
 from finops.configuration.kinds import KINDS
-from mcpserver.registry import DISPLAY_CURRENCY, Tool, ToolAccess, registry
+from mcpserver.registry import Tool, ToolAccess, registry
 from mcpserver.rest.problems import CONTENT_TYPE, PROBLEM_TYPES
 from mcpserver.schema import Schema, whole_answer_schema
 
@@ -31,7 +31,6 @@ _IDEMPOTENCY_KEY: Final = {
     "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
     "description": "The same key and call within 24 hours returns the first response and changes nothing.",
 }
-_DISPLAY_CURRENCY_TEXT: Final = "Such as EUR, or own for the currencies of the bills."
 
 
 @functools.cache
@@ -77,7 +76,7 @@ def _operation(tool: Tool) -> Schema:
         "parameters": [_IDEMPOTENCY_KEY] if writes else [],
         "requestBody": {
             "required": bool(tool.input_schema.get("required")),
-            "content": {"application/json": {"schema": _arguments_schema(tool), "examples": examples}},
+            "content": {"application/json": {"schema": tool.input_schema, "examples": examples}},
         },
         "responses": {
             "200": {
@@ -88,15 +87,6 @@ def _operation(tool: Tool) -> Schema:
             **_problems(*_COMMON_STATUSES, *_TOOL_STATUSES, *([409] if writes else [])),
         },
     }
-
-
-def _arguments_schema(tool: Tool) -> Schema:
-    if not tool.converts:
-        return tool.input_schema
-    argument = {"type": "string", "description": _DISPLAY_CURRENCY_TEXT}
-    properties = tool.input_schema["properties"]
-    # querySpend describes it for assistants; readers of this document see each tool separately.
-    return {**tool.input_schema, "properties": {**properties, DISPLAY_CURRENCY: argument}}
 
 
 def _answer_schema(tool: Tool) -> Schema:

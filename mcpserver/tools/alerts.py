@@ -94,10 +94,12 @@ def list_alert_deliveries(call: ToolCall, arguments: DeliveriesQuery) -> AlertDe
 class CreateAlertSubscriptionArguments(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     channel: Annotated[int | str, Meta(description="Name or ID, from listAlertChannels.")]
-    trigger: TriggerName
+    trigger: Annotated[TriggerName, Meta(description="What it tells of.")]
     budget: Annotated[int | str | None, Meta(description="For trigger budget: name or ID.")] = None
     thresholds: Annotated[list[int], Meta(description="Percent of the budget. Default: 80, 100.")] = []
-    measure: Literal["actual", "forecast"] | None = None
+    measure: Annotated[
+        Literal["actual", "forecast"] | None, Meta(description="Compared with thresholds. Default: actual.")
+    ] = None
     scope: Annotated[
         ScopeName | None, Meta(description=("For anomalies. Default: from the fields below, or account."))
     ] = None
@@ -116,10 +118,7 @@ class CreateAlertSubscriptionArguments(msgspec.Struct, frozen=True, kw_only=True
     name="create_alert_subscription",
     title="Create an alert subscription",
     access=ToolAccess.WRITE,
-    description="""
-        Sends alerts on budget thresholds, anomalies or a digest to an existing channel.
-        Example: {"channel": "#ops", "trigger": "budget", "budget": "Core", "thresholds": [80, 100]}
-    """,
+    description="Sends alerts on budget thresholds, anomalies or a digest to an existing channel.",
     examples=[{"channel": "Ops", "trigger": "anomaly"}],
 )
 def create_alert_subscription(

@@ -23,7 +23,7 @@ MAX_TEXT = 300
     converts=True,
     description="""
         Unusual spend vs. forecast of a service, team or cost tag, most severe first: impact so far and at
-        month end, expected range, root causes. For changes between two periods: explainSpendChange.
+        month end, expected range, root causes.
     """,
     examples=[{}, {"state": "all", "min_impact": 10, "currency": "USD", "limit": 5}],
 )

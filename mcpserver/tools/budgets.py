@@ -28,8 +28,7 @@ PAGE = "budgets/"
     has_view=True,
     converts=True,
     description="""
-        Budgets in their current period, worst first: spend, forecast for its end, status and reason. For
-        cost drivers: querySpend.
+        Budgets in their current period, worst first: spend, forecast for its end, status and reason.
     """,
     examples=[{}, {"status": ["warning", "exceeded"], "scope": ["account"], "limit": 5}],
 )
@@ -54,12 +53,14 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="Must be unused.", min_length=1, max_length=100)]
     amount: Annotated[
         Decimal,
-        Meta(description="Per period, in whole currency units: 1500.50 is 1,500.50 USD, not cents."),
+        Meta(description="Per period, in whole currency units, not cents: 1500.50."),
     ]
     currency: Annotated[
         str, Meta(description="Such as USD. Cost in others counts only with a display currency.")
     ]
-    period: Literal["monthly", "quarterly", "yearly"] = "monthly"
+    period: Annotated[
+        Literal["monthly", "quarterly", "yearly"], Meta(description="How often it begins anew.")
+    ] = "monthly"
     scope: Annotated[ScopeName | None, Meta(description="Default: from the fields below, or account.")] = None
     cost_source: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     team: Annotated[int | str | None, Meta(description="Name or ID.")] = None
@@ -69,7 +70,8 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(description="Percent of the amount for status warning.", ge=1, le=100)
     ] = 80
     amounts: Annotated[
-        dict[date, Decimal], Meta(description="Amounts of single periods, by their first day.")
+        dict[date, Decimal],
+        Meta(description='Of single periods, by first day: {"2026-12-01": 900}.'),
     ] = {}
 
 
@@ -79,7 +81,6 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
     access=ToolAccess.WRITE,
     description="""
         Creates a budget for the account, a cost source, a team or a cost tag value.
-        Example: {"name": "Core", "amount": 5000, "currency": "USD", "team": "Core"}
     """,
     examples=[{"name": "Walk", "amount": 100, "currency": "USD"}],
 )

@@ -30,8 +30,8 @@ class ListCostTagsArguments(msgspec.Struct, kw_only=True):
     title="List cost tags",
     access=ToolAccess.READ,
     description="""
-        Cost tags: tags set by the account's own rules, with the rules in order (first match wins). For
-        their cost: queryCostTag.
+        Cost tags: tags set by the account's own rules, in order (first match wins). Their cost:
+        queryCostTag.
     """,
     examples=[{}],
 )
@@ -53,8 +53,7 @@ def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTags
     converts=True,
     description="""
         Cost by values of one cost tag before and after shared-cost splits, untagged cost, and by one more
-        dimension. For trends: querySpend with group_by cost_tag:<key>.
-        Example: {"cost_tag": "env", "by": "account"}
+        dimension. Trends: querySpend by cost_tag:<key>.
     """,
     examples=[{}, {"by": "account", "period": "last_month", "splits": "after"}],
 )

@@ -75,8 +75,7 @@ class GetDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
     access=ToolAccess.READ,
     has_view=True,
     description="""
-        The layout of a shared dashboard, in the format of set_dashboard_widgets. For figures use querySpend
-        and others.
+        The layout of a shared dashboard, in the format of set_dashboard_widgets, without figures.
     """,
     examples=[{}],
 )
@@ -165,10 +164,7 @@ class CreateDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
     name="create_dashboard",
     title="Create a dashboard",
     access=ToolAccess.WRITE,
-    description="""
-        Creates a shared dashboard, optionally with widgets; all or nothing.
-        Example: {"name": "Weekly", "widgets": [{"type": "total"}]}
-    """,
+    description="Creates a shared dashboard, optionally with widgets; all or nothing.",
     examples=[
         {"name": "Walk", "widgets": [{"type": "total"}, {"type": "text", "config": {"text": "Hello"}}]}
     ],

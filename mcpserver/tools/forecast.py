@@ -25,7 +25,6 @@ PAGE = "forecast/"
     description="""
         Forecast of the current month, quarter, year or next days with an 80% range, actual spend and the
         previous period; null with a reason where history is too short.
-        Example: {"group_by": ["service"]}
     """,
     examples=[
         {},

@@ -21,7 +21,10 @@ class VerifyAnswerArguments(msgspec.Struct, kw_only=True):
     name="verifyAnswer",
     title="Verify an answer",
     access=ToolAccess.READ,
-    description="Recomputes an answer from its receipt with the original and current bills: same figures, or what was restated or changed since.",
+    description="""
+        Recomputes an answer from its receipt with the original and current bills: same figures, or what was
+        restated since.
+    """,
     examples=[{}],
 )
 def verify_answer(call: ToolCall, arguments: VerifyAnswerArguments) -> VerifiedAnswer:

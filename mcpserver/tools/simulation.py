@@ -20,7 +20,6 @@ from mcpserver.registry import ToolAccess, tool
     description="""
         What if: cost lines of a period under usage growth, commitments bought or ended, other prices, regions, AI models or
         token mixes; all assumptions are listed.
-        Example: {"growth": [{"percent": 20, "dimension": "service", "values": ["EC2"]}]}
     """,
     examples=[
         {"growth": [{"percent": 10}]},
@@ -38,8 +37,8 @@ def simulate(call: ToolCall, arguments: SimulationQuery) -> SimulationAnswer:
     title="Plan a commitment purchase",
     access=ToolAccess.READ,
     description="""
-        Recommended hourly commitment, its break-even and risk, and a back-test of its savings in each of the last 12 months
-        against no purchase and AWS's rule.
+        Recommended hourly commitment, its break-even and risk, back-tested over the last 12 months against
+        no purchase and AWS's rule.
     """,
     examples=[{"discount_percent": 27}],
 )

@@ -44,11 +44,9 @@ def _csv(call: ToolCall, query: SpendQuery) -> CsvTable:
     csv=_csv,
     converts=True,
     description="""
-        Spend in total or by up to two dimensions, over time, compared with a previous period. Use it for
-        cost, top drivers, trends, shares. Totals, ranks and changes are exact: do not add rows yourself.
-        Spelling of values: listDimensionValues; days with data: getAccountContext. display_currency, such as
-        EUR, converts; own does not.
-        Example: last month by service vs. the previous month:
+        Spend in total or by up to two dimensions, over time, compared with a previous period: cost, top
+        drivers, trends, shares. Totals, ranks and changes are exact: do not add rows. Days are UTC; without
+        dates the last 30 days. Example:
         {"period": "last_month", "group_by": ["service"], "compare_to": "previous_period"}
     """,
     examples=[
@@ -77,7 +75,7 @@ class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
     search: Annotated[
         str, Meta(description="Part of a value or name (not case-sensitive), or an alias such as EC2.")
     ] = ""
-    start_date: Annotated[date | None, Meta(description="First day; needs end_date.")] = None
+    start_date: date | None = None
     end_date: date | None = None
     period: Annotated[str | None, Meta(description="As in querySpend. Default: last 365 days with data.")] = (
         None
@@ -93,8 +91,7 @@ class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
     converts=True,
     description="""
         Values of a dimension in the data, largest cost first, with search. Use it before filtering by a
-        value you have not seen. For amounts by group over time use querySpend.
-        Example: {"dimension": "service", "search": "storage"}
+        value you have not seen.
     """,
     examples=[
         {"dimension": "service"},

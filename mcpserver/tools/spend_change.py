@@ -34,8 +34,8 @@ def _csv(call: ToolCall, query: SpendChangeQuery) -> CsvTable:
     converts=True,
     csv=_csv,
     description="""
-        Why spend rose or fell between two periods: largest changes, new and ended cost, price vs. volume,
-        adding up to the total change; related anomalies. For trends use querySpend.
+        Why spend rose or fell between two periods: drivers that add up to the change, price vs. volume,
+        related anomalies. For trends: querySpend.
     """,
     examples=[
         {},

@@ -27,8 +27,8 @@ class ListSharedCostSplitsArguments(msgspec.Struct, kw_only=True):
     access=ToolAccess.READ,
     converts=True,
     description="""
-        Shared-cost splits: source, targets, method and amount moved in the last complete month. For cost
-        after splits: querySpend or queryUnitCost with "splits": "after".
+        Shared-cost splits: source, targets, method and amount moved in the last complete month. Cost after
+        splits: "splits": "after" in querySpend.
     """,
     examples=[{}],
 )

@@ -29,8 +29,7 @@ class ListTeamsArguments(msgspec.Struct, kw_only=True):
     title="List teams",
     access=ToolAccess.READ,
     description="""
-        Teams: members, owned values of the team key, cost of the last complete month. For cost over time or
-        by service: querySpend with group_by or a filter on team.
+        Teams: members, owned values of the team key, cost of the last complete month.
     """,
     examples=[{}, {"search": "a"}],
 )

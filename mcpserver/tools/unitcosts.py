@@ -43,9 +43,8 @@ def _csv(call: ToolCall, query: UnitCostQuery) -> CsvTable:
     has_view=True,
     converts=True,
     description="""
-        Cost per unit of pushed usage (request, seat …), in total or per customer; null with a reason without usage.
-        Not for spend: querySpend; usage alone: queryUsage. Example:
-        {"usage_metric": "requests", "mode": "per_customer"}
+        Cost per unit of pushed usage (request, seat …), in total or per customer; null with a reason
+        without usage. Not for spend: querySpend; usage alone: queryUsage.
     """,
     examples=[
         {"usage_metric": "requests"},
@@ -76,8 +75,8 @@ class ListUnitMetricsArguments(msgspec.Struct, kw_only=True):
     title="List unit metrics",
     access=ToolAccess.READ,
     description="""
-        Saved unit costs, such as cost per order: cost, usage metric and number of units. For values:
-        queryUnitCost with unit_metric.
+        Saved unit costs, such as cost per order: cost, usage metric, number of units. Values:
+        queryUnitCost.
     """,
     examples=[{}],
 )

@@ -54,9 +54,8 @@ def _csv(call: ToolCall, query: UsageQuery) -> CsvTable:
     access=ToolAccess.READ,
     csv=_csv,
     description="""
-        Usage of a pushed metric (requests, seats …): in total, by customer or dimension, over time. For
-        cost per unit use queryUnitCost; for single events, listUsageEvents.
-        Example: {"metric": "requests", "period": "last_month", "group_by": "customer"}
+        Usage of a pushed metric (requests, seats …): in total, by customer or dimension, over time. Cost
+        per unit: queryUnitCost; single events: listUsageEvents.
     """,
     examples=[
         {},
@@ -81,9 +80,8 @@ def query_usage(call: ToolCall, arguments: UsageQuery) -> UsageAnswer:
     title="List usage events",
     access=ToolAccess.READ,
     description="""
-        Raw pushed usage events of all days, newest first. Use it to check received data: a customer's last
-        events, a unit, a dimension's spelling. For totals use queryUsage.
-        Example: {"customer": "acme", "limit": 20}
+        Raw pushed usage events of all days, newest first. To check received data. Totals:
+        queryUsage.
     """,
     examples=[{}, {"period": "last_30_days", "limit": 2}],
 )

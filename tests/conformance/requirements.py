@@ -196,7 +196,8 @@ REQUIREMENTS: dict[str, Requirement] = {
         ("tools:by-credential", "tools/list shows what the credential may call.", "product"),
         ("tools:schemas", "Schemas are objects without references that every revision can read.", _TOOLS),
         ("tools:annotations", "All hints are spelled out; only a destructive tool says so.", _TOOLS),
-        ("tools:size", "All tool definitions together stay under 40 KB.", "product"),
+        ("tools:hosts", "Converters of hosts keep every tool, argument and description.", "product"),
+        ("tools:size", "All tool definitions together stay under 36 KB.", "product"),
         ("tools:names", "A name is registered once, and nothing after the start.", "product"),
         ("tools:unknown", "An unknown tool or a malformed call is -32602.", _TOOLS),
         (
@@ -211,7 +212,11 @@ REQUIREMENTS: dict[str, Requirement] = {
             "product",
         ),
         ("tools:answer", "Text and structured content each carry the complete answer.", _TOOLS),
-        ("tools:output-schema", "A real answer fits the tool's output schema.", _TOOLS),
+        (
+            "tools:output-schema",
+            "No output schema hides fields of an answer, which fits its type.",
+            "product",
+        ),
         ("tools:answer-size", "One copy of an answer stays under 25 KB.", "product"),
         ("tools:rounding", "Amounts are JSON numbers of at most six places, rounded at the end.", "product"),
         ("tools:money", "An amount has its currency beside it.", "interface"),

@@ -50,7 +50,6 @@ def test_tools_are_described_so_that_every_client_can_read_them(mcp_client: McpC
     for tool in mcp_client.result("tools/list", revision=revision)["tools"]:
         Draft202012Validator.check_schema(tool["inputSchema"])
         assert tool["inputSchema"]["type"] == "object"
-        assert tool["inputSchema"]["additionalProperties"] is False
         assert "$ref" not in json.dumps(tool)
         hints = {"readOnlyHint", "destructiveHint", "openWorldHint"}
         if not tool["annotations"]["readOnlyHint"]:
@@ -105,8 +104,6 @@ def test_text_and_structured_content_carry_the_complete_answer(mcp_client: McpCl
     assert answer["account"] == "acme"
     if revision != "2025-03-26":
         assert result["structuredContent"] == answer
-        listing = {tool["name"]: tool for tool in mcp_client.result("tools/list", revision=revision)["tools"]}
-        Draft202012Validator(listing["echo"]["outputSchema"]).validate(answer)
 
 
 @requirement("tools:arguments")

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import pytest
-from msgspec import Meta
 
 from mcpserver.context import ToolCall
 from mcpserver.registry import Prompt, RegistryError, ToolAccess, ToolRegistry, registry
-from mcpserver.schema import SchemaError, answer_schema, arguments_schema
+from mcpserver.schema import SchemaError, arguments_schema
 from tests.conformance.requirements import requirement
 from tests.mcpserver.toys import Answer, NoArguments, make_toys
 
@@ -157,14 +156,18 @@ def test_the_schema_of_arguments_says_all_a_caller_needs() -> None:
                 "items": {
                     "type": "object",
                     "properties": {
-                        "dimension": {"type": "string"},
-                        "values": {"type": "array", "items": {"type": "string"}},
+                        "dimension": {"type": "string", "description": "Such as service."},
+                        "values": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Any of these.",
+                        },
                     },
                     "additionalProperties": False,
                     "required": ["dimension"],
                 },
             },
-            "start_date": {"type": "string", "format": "date"},
+            "start_date": {"type": "string", "format": "date", "description": "First day."},
             "amount": {"type": "number"},
             "ratio": {"type": "number"},
             "shared": {"type": "boolean"},
@@ -173,6 +176,23 @@ def test_the_schema_of_arguments_says_all_a_caller_needs() -> None:
         },
         "additionalProperties": False,
     }
+
+
+@requirement("tools:schemas")
+def test_the_listed_schema_says_in_words_what_hosts_drop_or_refuse() -> None:
+    toys = make_toys()
+    toys.freeze()
+
+    properties = toys.listed_schemas["echo"]["properties"]
+
+    assert properties["top"] == {
+        "description": "How many rows. Default: 10.",
+        "type": "integer",
+        "maximum": 50,
+    }
+    assert properties["start_date"] == {"description": "First day. YYYY-MM-DD.", "type": "string"}
+    assert properties["labels"] == {"type": "string", "description": "As JSON text."}
+    assert properties["note"] == {"type": "string"}
 
 
 def test_a_description_is_one_paragraph_however_the_source_wraps_it() -> None:
@@ -195,29 +215,6 @@ def test_a_tool_stays_the_function_it_was() -> None:
         tools.tool(name="a", title="A", description="A.", access=ToolAccess.READ, examples=[{}])(plain)
         is plain
     )
-
-
-class _Total(msgspec.Struct):
-    """amount + left_out_amount = whole_amount."""
-
-    amount: int
-
-
-class _Amounts(msgspec.Struct):
-    summary: Annotated[str, Meta(description="One sentence.")]
-    totals: list[_Total]
-    rows: list[str]
-    model: Annotated[str, Meta(description="Of the forecast.")]
-    nothing: _Total | None = None
-
-
-@requirement("tools:schemas")
-def test_an_output_schema_has_the_fields_that_need_a_sentence() -> None:
-    assert answer_schema(_Amounts, ("summary",))["properties"] == {
-        "totals": {"type": "array", "description": "amount + left_out_amount = whole_amount."},
-        "model": {"type": "string", "description": "Of the forecast."},
-    }
-    assert answer_schema(_Place) == {}
 
 
 class _Place(msgspec.Struct):

@@ -224,7 +224,7 @@ def test_the_context_lists_metrics_and_dimensions(mcp_client: McpClient) -> None
 def test_the_definition_is_small(name: str) -> None:
     tool = registry.get(name)
     assert tool is not None
-    shape = {"description": tool.description, "input": tool.input_schema, "output": tool.output_schema}
+    shape = {"description": tool.description, "input": tool.input_schema}
     assert len(msgspec.json.encode(shape)) <= 3_000
 
 

@@ -29,8 +29,8 @@ class CostTagQuery(msgspec.Struct, frozen=True, kw_only=True):
     cost_tag: Annotated[str, Meta(description="Key; default: the first cost tag.")] = ""
     by: Annotated[str, Meta(description="Also group by account, team, product …")] = ""
     values: Annotated[list[str], Meta(description="Only these values.", max_length=MAX_TOP)] = []
-    start_date: Annotated[date | None, Meta(description="With end_date.")] = None
-    end_date: Annotated[date | None, Meta(description="Inclusive.")] = None
+    start_date: date | None = None
+    end_date: date | None = None
     period: Annotated[str | None, Meta(description="As in querySpend.")] = None
     basis: Annotated[BasisName | None, Meta(description="As in querySpend.")] = None
     splits: Splits = "before"

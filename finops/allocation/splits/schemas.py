@@ -1,6 +1,6 @@
 """The answers about shared-cost splits, the same for tool and pages. Exact Decimals, rounded by pages and tools.
 
-Docstrings of these types go to every assistant in the tool's output schema, so they are short; comments say more.
+Docstrings of these types are in the OpenAPI document; comments say more.
 """
 
 from __future__ import annotations

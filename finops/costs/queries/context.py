@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -41,17 +41,23 @@ COUNTED_KEYS = 300
 
 
 def account_context(
-    account: Account, credential: Credential | None = None, *, deadline: float | None = None
+    account: Account,
+    credential: Credential | None = None,
+    *,
+    search: str = "",
+    deadline: float | None = None,
 ) -> ContextAnswer:
-    """Return account, access, cost view, currencies, sources, dimensions, tag keys and glossary.
+    """Return account, access, cost view, currencies, sources, dimensions, tag keys and glossary; of the keys only those
+    that contain `search`.
 
     Coverage of a tag key is its share of the cost lines of the last 30 days with data. Without a credential (a page),
     access is that of a reader. Two lake queries; four in PostgreSQL, seven the first time.
     """
     sources = load_sources(account)
     keys = cost_tag_keys(account, sources.manifest)
+    tag_keys = containing(keys, search)
     coverage = sources.coverage
-    shown_keys = _tag_keys(account, sources, keys, deadline)
+    shown_keys = _tag_keys(account, sources, tag_keys, deadline)
     by_health = sorted(sources.health.values(), key=lambda each: (each.status == HEALTHY, each.name))
     currencies = currencies_of(account, sources, deadline)
     notes = source_notes(account, sources)
@@ -70,12 +76,18 @@ def account_context(
         sources=by_health[:SHOWN_SOURCES],
         dimensions=dimension_infos(),
         tag_keys=shown_keys,
-        x_columns=[f"x_{name}" for name in keys.extensions[:SHOWN_KEYS]],
+        x_columns=[f"x_{name}" for name in containing(keys.extensions, search)[:SHOWN_KEYS]],
         glossary=[GlossaryEntry(term=row.term, meaning=row.meaning) for row in glossary(account)],
-        truncated=_truncation_note(keys, shown_keys, sources),
+        truncated=_truncation_note(tag_keys, shown_keys, sources),
         warnings=[*notes.warnings, *warnings_for(facts)],
         hint=_hint(coverage),
     )
+
+
+def containing(names: Iterable[str], search: str) -> list[str]:
+    """Return the names that contain a text, in any case; all without a text."""
+    text = search.strip().casefold()
+    return [name for name in names if text in name.casefold()]
 
 
 def dimension_infos() -> list[DimensionInfo]:

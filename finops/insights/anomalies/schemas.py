@@ -1,6 +1,6 @@
 """The query about anomalies (the tool `listAnomalies`, the URL of the page), and the parts of its answer.
 
-Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
+Docstrings of these types are in the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ STATES: tuple[StateName, ...] = ("open", "expected", "resolved", "all")
 class AnomaliesQuery(CostScope, frozen=True, kw_only=True):
     __doc__ = None
     state: Annotated[StateName, Meta(description="expected: intended spend.")] = "open"
-    start_date: Annotated[date | None, Meta(description="First day, inclusive.")] = None
+    start_date: date | None = None
     end_date: date | None = None
-    min_impact: Annotated[
-        Decimal | None, Meta(description="Minimum absolute impact, in whole currency units.")
-    ] = None
+    min_impact: Annotated[Decimal | None, Meta(description="Up or down, in whole currency units.")] = None
     currency: Annotated[str, Meta(description="Default: all.")] = ""
     search: Annotated[str, Meta(description="Searches service, source, cause and note.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20

@@ -26,18 +26,16 @@ MAX_TOP = 100
 class CommitmentQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
     filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
-    start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
+    start_date: date | None = None
     end_date: date | None = None
-    period: Annotated[
-        str | None, Meta(description=("Relative period instead of dates, as in querySpend."))
-    ] = None
+    period: Annotated[str | None, Meta(description="As in querySpend.")] = None
     by: Annotated[By, Meta(description="One row per value.")] = "commitment"
     granularity: Annotated[Granularity, Meta(description="Also returns totals per bucket.")] = "none"
     type: Annotated[str, Meta(description="Part of a commitment type, such as savings plan.")] = ""
     expires_before: Annotated[date | None, Meta(description="Only commitments that end before this day.")] = (
         None
     )
-    order_by: Annotated[OrderBy, Meta(description="Row offset.")] = "waste"
+    order_by: Annotated[OrderBy, Meta(description="Row order.")] = "waste"
     top: Annotated[int, Meta(description="Maximum rows.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
 
 

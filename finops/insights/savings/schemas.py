@@ -31,12 +31,10 @@ RuleName = Literal[
 
 class SavingsQuery(CostScope, frozen=True, kw_only=True):
     __doc__ = None
-    status: Status = "open"
-    rule: RuleName | None = None
-    min_saving: Annotated[
-        Decimal | None, Meta(description="Minimum monthly savings, in whole currency units.")
-    ] = None
-    currency: Annotated[str, Meta(description="Only recommendations in this currency.")] = ""
+    status: Annotated[Status, Meta(description="What became of it.")] = "open"
+    rule: Annotated[RuleName | None, Meta(description="Only of this rule.")] = None
+    min_saving: Annotated[Decimal | None, Meta(description="A month, in whole currency units.")] = None
+    currency: Annotated[str, Meta(description="Default: all.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: str = ""
 

@@ -28,12 +28,12 @@ class UsageGrowth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     dimension: str = ""
     values: list[str] = []
     metric: Annotated[str, Meta(description="Grows as this usage metric to quantity.")] = ""
-    quantity: Decimal | None = None
+    quantity: Annotated[Decimal | None, Meta(description="Of metric.")] = None
 
 
 class Purchase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
-    per_hour: Decimal
+    per_hour: Annotated[Decimal, Meta(description="Committed amount.")]
     discount_percent: Annotated[Decimal | None, Meta(description="Default: what the covered lines have.")] = (
         None
     )
@@ -44,35 +44,35 @@ class Purchase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class OtherPrice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
-    usage_type: str
-    unit_price: Decimal
+    usage_type: Annotated[str, Meta(description="As billed.")]
+    unit_price: Annotated[Decimal, Meta(description="Of one unit.")]
     currency: str
 
 
 class RegionMove(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
-    region: str
-    to_region: str
+    region: Annotated[str, Meta(description="From.")]
+    to_region: Annotated[str, Meta(description="To.")]
 
 
 class ModelChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
-    model: str
-    to_model: str = ""
-    token_type: str = ""
-    to_token_type: str = ""
-    percent: Decimal = Decimal(100)
+    model: Annotated[str, Meta(description="From.")]
+    to_model: Annotated[str, Meta(description="To.")] = ""
+    token_type: Annotated[str, Meta(description="Default: all.")] = ""
+    to_token_type: Annotated[str, Meta(description="Default: the same.")] = ""
+    percent: Annotated[Decimal, Meta(description="Of the tokens.")] = Decimal(100)
 
 
 class SimulationQuery(msgspec.Struct, frozen=True, kw_only=True):
     period: Annotated[str | None, Meta(description="As in querySpend. Default: last 30 days.")] = None
-    start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
+    start_date: date | None = None
     end_date: date | None = None
     filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
     growth: Annotated[
         list[UsageGrowth],
         Meta(
-            description="Usage growth by values; without a dimension all usage. In each list the first that fits a line counts.",
+            description="Usage growth by values; without a dimension all usage.",
             max_length=MAX_GROWTH,
         ),
     ] = []

@@ -1,6 +1,6 @@
 """The query about a change of spend (the tool `explainSpendChange`, the URL of its page), and its answer.
 
-Docstrings of these types go to every assistant in the tools' output schemas, so they are short; comments say more.
+Docstrings of these types are in the OpenAPI document; comments say more.
 """
 
 from __future__ import annotations
@@ -37,18 +37,16 @@ DEFAULT_GROUP = "service"
 class SpendChangeQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
     filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
-    start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
-    end_date: Annotated[date | None, Meta(description="Last day.")] = None
+    start_date: date | None = None
+    end_date: date | None = None
     period: Annotated[Period | None, Meta(description="Relative period instead of dates.")] = None
     compare_to: Annotated[
         Literal["previous_period", "previous_year"], Meta(description="Previous period to compare with.")
     ] = "previous_period"
-    previous_start_date: Annotated[
-        date | None, Meta(description=("First day of a custom previous period; needs previous_end_date."))
-    ] = None
-    previous_end_date: Annotated[date | None, Meta(description="Last day of the custom previous period.")] = (
+    previous_start_date: Annotated[date | None, Meta(description="First day of another previous period.")] = (
         None
     )
+    previous_end_date: Annotated[date | None, Meta(description="Its last day.")] = None
     group_by: Annotated[
         list[str], Meta(description="One or two dimensions; default service.", max_length=MAX_GROUPS)
     ] = []

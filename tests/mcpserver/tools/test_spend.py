@@ -119,6 +119,23 @@ def test_the_context_says_where_to_begin(mcp_client: McpClient) -> None:
     assert [source["name"] for source in context["sources"]] == ["All clouds"]
 
 
+def test_the_context_lists_only_names_that_contain_a_text(mcp_client: McpClient) -> None:
+    context = mcp_client.ask("getAccountContext", search="KEY-1")
+
+    assert {tag["key"][:5] for tag in context["tag_keys"]} == {"key-1"}
+    assert (len(context["tag_keys"]), context["truncated"]) == (10, "")
+    assert context["usage_metrics"] == []
+    assert mcp_client.ask("getAccountContext", search="request")["usage_metrics"] != []
+
+
+def test_data_health_lists_one_connection_by_name(mcp_client: McpClient) -> None:
+    health = mcp_client.ask("getDataHealth", connection="all clouds")
+
+    assert [each["name"] for each in health["connections"]] == ["All clouds"]
+    problem = mcp_client.problem("getDataHealth", connection="Al clouds")
+    assert problem.startswith("connection: 'Al clouds' does not exist. Nearest: 'All clouds'.")
+
+
 def test_data_health_answers(mcp_client: McpClient) -> None:
     health = mcp_client.ask("getDataHealth")
 
