@@ -1,8 +1,9 @@
 """Decodes arguments with tolerance: unambiguous mistakes are corrected, others are refused with a correction.
 
 Language models write `"10"` for 10, one string for a list of one, and a list or object encoded as a JSON string.
-These are corrected by the tool's own types. Anything else becomes a UserError that names the field, the value, and
-what would be valid.
+These are corrected by the tool's own types. Hosts write empty texts and `"null"` for arguments that the model left out,
+which are omitted like null, and add arguments of their own. Anything else becomes a UserError that names the field, the
+value, and what would be valid.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ from msgspec import inspect
 from finops.costs.dimensions import registry
 from finops.lib.errors import UserError, nearest_choices, unknown_value
 from finops.lib.periods import PERIOD_ALIASES
+
+HOST_ARGUMENTS = frozenset(
+    ("_meta", "action", "chatInput", "random_string", "sessionId", "toolCallId", "wait_for_previous")
+)
+"""Arguments that hosts add to those of the model; docs/connect-an-assistant.md names the hosts."""
 
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
 _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -50,6 +56,17 @@ def decode_arguments(kind: type[S], arguments: Mapping[str, Any], *, tool: str) 
         raise UserError(f"{tool} cannot take these arguments: {error}.") from error
 
 
+def without_host_arguments(kind: type[msgspec.Struct], arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments without those that the host added, and that the tool does not have."""
+    added = (HOST_ARGUMENTS & arguments.keys()) - set(kind.__struct_fields__)
+    return {name: value for name, value in arguments.items() if name not in added} if added else arguments
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether a value stands for none: null, an empty text, or "null"."""
+    return value is None or (isinstance(value, str) and value.strip() in ("", "null"))
+
+
 @functools.cache
 def _type_of(kind: type[msgspec.Struct]) -> inspect.StructType:
     struct_type = inspect.type_info(kind)
@@ -69,7 +86,7 @@ def _fields(kind: inspect.StructType, value: Mapping[str, Any], *, path: str, ow
         where = f"{path}.{name}" if path else name
         if field.required and value.get(name) is None:
             raise UserError(f"{where} is required{_description_clause(field.type)}.", field=where)
-        if name in value and not _is_omitted(value[name], field):
+        if name in value and not _is_omitted(value[name], field, is_inner=bool(path)):
             values[name] = _coerce(field.type, value[name], where)
     return values
 
@@ -88,9 +105,18 @@ def _with_known_names(
     return renamed
 
 
-def _is_omitted(value: Any, field: inspect.Field) -> bool:
-    """Return whether an argument counts as omitted: models write null for an optional argument without a value."""
-    return value is None and not field.required
+def _is_omitted(value: Any, field: inspect.Field, *, is_inner: bool) -> bool:
+    """Return whether an optional argument counts as omitted. A list inside is one of values to filter by, which may be
+    empty; an empty text is a value of a text field."""
+    if field.required or not is_empty(value):
+        return False
+    kind = field.type
+    while isinstance(kind, inspect.Metadata):
+        kind = kind.type
+    if value is None:
+        return True
+    is_text = isinstance(kind, inspect.StrType) and value.strip() != "null"
+    return not is_text and not (is_inner and isinstance(kind, inspect.ListType))
 
 
 def _refuse_unknown(name: str, valid_names: list[str], *, path: str, owner: str) -> NoReturn:
@@ -196,8 +222,9 @@ def _coerce_str(kind: inspect.StrType, value: Any, path: str) -> str:
 
 
 def _coerce_date(kind: inspect.DateType, value: Any, path: str) -> datetime.date:
+    """Return the day of a date or a time as written, whatever its time zone."""
     try:
-        return datetime.date.fromisoformat(value.strip())
+        return datetime.datetime.fromisoformat(value.strip()).date()
     except (ValueError, AttributeError):
         _refuse(path, value, "a day", "Write YYYY-MM-DD, such as 2026-11-20")
 

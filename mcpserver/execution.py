@@ -26,7 +26,7 @@ from finops.lib.errors import UserError
 from mcpserver import cached_answers
 from mcpserver.answer_links import link_of
 from mcpserver.cached_answers import EncodedAnswer
-from mcpserver.coerce import decode_arguments
+from mcpserver.coerce import decode_arguments, is_empty
 from mcpserver.context import ToolCall
 from mcpserver.receipts.issue import currency_argument, receipt_of
 from mcpserver.registry import DISPLAY_CURRENCY, Tool, ToolAccess
@@ -139,6 +139,7 @@ def display_of_arguments(
     if not tool.converts:
         return arguments, None
     choice = arguments.get(DISPLAY_CURRENCY)
+    choice = None if is_empty(choice) else choice
     if not choice and not call.account.display_currency:
         return {name: value for name, value in arguments.items() if name != DISPLAY_CURRENCY}, None
     if choice is not None and not isinstance(choice, str):

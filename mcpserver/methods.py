@@ -3,6 +3,7 @@ sent."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from finops.lib.name_choices import record_choices
 from finops.lib.sentences import escape_hidden
 from mcpserver import answer_links, elicitation, events
 from mcpserver.call_recorder import CallRecorder
+from mcpserver.coerce import is_empty, without_host_arguments
 from mcpserver.console_hints import console_hint
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
@@ -89,6 +91,7 @@ def _tool_entry(tool: Tool, input_schema: Schema, revision: Revision, *, shows_v
 
 
 def call_tool(ctx: MethodContext) -> Result:
+    ctx = dataclasses.replace(ctx, params=_without_host_arguments(ctx))
     can_ask = ctx.revision.modern and elicitation.can_ask(ctx.client_capabilities)
     if can_ask and (first := _ask_first(ctx)) is not None:
         return first
@@ -99,6 +102,13 @@ def call_tool(ctx: MethodContext) -> Result:
         return _call_or_choice(ctx)
     outcome = run_named_tool(ctx.server, params, ctx.call, Kind.TOOL)
     return _call_result(outcome, ctx.revision, str(ctx.params.get("name")))
+
+
+def _without_host_arguments(ctx: MethodContext) -> Mapping[str, Any]:
+    tool, arguments = ctx.server.registry.get(str(ctx.params.get("name"))), ctx.params.get("arguments")
+    if tool is None or not isinstance(arguments, dict):
+        return ctx.params
+    return {**ctx.params, "arguments": without_host_arguments(tool.arguments, arguments)}
 
 
 def _call_or_choice(ctx: MethodContext) -> Result:
@@ -319,7 +329,7 @@ def _object(params: Mapping[str, Any], name: str, where: str = "params") -> Mapp
 
 def _refuse_cursor(ctx: MethodContext) -> None:
     """Refuse a cursor: each list fits one page, so the server never issues one."""
-    if ctx.params.get("cursor") is not None:
+    if not is_empty(ctx.params.get("cursor")):
         raise RpcError(Code.INVALID_PARAMS, "This list has one page. Remove cursor.")
 
 

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from itertools import chain
+from typing import Final
+
+from babel.numbers import get_currency_name, get_currency_symbol
+
 from finops.lib.errors import UserError, nearest_choices
 
 # ISO 4217, the active codes of national currencies (list one of the maintenance agency, 2026-01-01).
@@ -17,12 +27,45 @@ ISO_4217 = frozenset(
 )
 
 
+_MAX_NAMED: Final = 8
+_SIMILAR: Final = 0.85
+_WORD: Final = re.compile(r"\w+")
+
+
+def named_currencies(text: str) -> list[str]:
+    """Return the codes that a name or a symbol may mean, such as dollars, US dollars or €: by CLDR's English, those with a
+    symbol of their own first."""
+    text = " ".join(text.casefold().split())
+    by_symbol, by_word = _codes_by_name()
+    if text in by_symbol:
+        return [by_symbol[text]]
+    words = chain(*(get_close_matches(word, by_word, 1, _SIMILAR) for word in _WORD.findall(text)))
+    codes = [by_word[word] for word in words]
+    common = [code for code in codes[0] if all(code in others for others in codes)] if codes else []
+    return (common or [*dict.fromkeys(chain(*codes))])[:_MAX_NAMED]
+
+
+@functools.cache
+def _codes_by_name() -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
+    """Codes by symbol, and by each word of their names in singular and plural."""
+    symbols = {code: get_currency_symbol(code, "en") for code in ISO_4217}
+    by_symbol: dict[str, str] = {}
+    by_word = defaultdict[str, list[str]](list)
+    for code in sorted(ISO_4217, key=lambda each: (symbols[each] == each, len(symbols[each]), each)):
+        names = f"{code} {get_currency_name(code, 1, 'en')} {get_currency_name(code, 2, 'en')}"
+        for word in dict.fromkeys(_WORD.findall(names.casefold())):
+            by_word[word].append(code)
+        for symbol in (symbols[code], get_currency_symbol(code, "en_CA")):
+            by_symbol.setdefault(symbol.casefold(), code)
+    return by_symbol, by_word
+
+
 def currency_code(text: str, *, field: str = "currency") -> str:
     """Return the currency code in capitals. Raises UserError, with the nearest codes, for a code that is not in ISO 4217."""
     code = text.strip().upper()
     if code in ISO_4217:
         return code
-    close = nearest_choices(code[:20], sorted(ISO_4217))
+    close = named_currencies(text[:60]) or nearest_choices(code[:20], sorted(ISO_4217))
     advice = f" Nearest: {', '.join(close)}." if close else ""
     raise UserError(
         f"{field}: {text[:20]!r} is not an ISO 4217 currency, such as USD or EUR.{advice}",

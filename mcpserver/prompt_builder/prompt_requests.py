@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from finops.lib.errors import UserError, nearest_choices
+from mcpserver.coerce import is_empty
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
 from mcpserver.registry import Completion, Prompt, PromptArgument, ToolRegistry
@@ -62,14 +63,13 @@ def _values(prompt: Prompt, argument_texts: Mapping[str, Any]) -> dict[str, str]
     values = {}
     for key, value in argument_texts.items():
         _argument(prompt, key)
-        if value is None:
+        if is_empty(value):
             continue
         if not isinstance(value, str):
             raise _invalid(f"{key} of {prompt.name} must be a string.")
         if not _is_value(value):
             raise _invalid(f"{key} of {prompt.name} must have at most {MAX_VALUE} characters and no NUL.")
-        if value.strip():
-            values[key] = value.strip()
+        values[key] = value.strip()
     return values
 
 

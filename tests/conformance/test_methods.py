@@ -66,8 +66,8 @@ def test_tools_are_described_so_that_every_client_can_read_them(mcp_client: McpC
 def test_a_cursor_that_was_never_given_out_is_refused(
     mcp_client: McpClient, revision: str, method: str
 ) -> None:
-    assert mcp_client.error(method, {"cursor": ""}, revision=revision)["code"] == -32602
-    assert "nextCursor" not in mcp_client.result(method, revision=revision)
+    assert mcp_client.error(method, {"cursor": "2"}, revision=revision)["code"] == -32602
+    assert "nextCursor" not in mcp_client.result(method, {"cursor": ""}, revision=revision)
 
 
 @requirement("tools:unknown")

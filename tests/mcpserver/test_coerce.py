@@ -68,6 +68,48 @@ def test_null_leaves_an_optional_argument_out(field: str) -> None:
     assert decode(**{field: None}) == EchoArguments()
 
 
+@requirement("tools:kindness")
+@pytest.mark.parametrize("field", EchoArguments.__struct_fields__)
+@pytest.mark.parametrize("given", ["", "  ", "null", " null "])
+def test_an_empty_text_leaves_an_optional_argument_out(field: str, given: str) -> None:
+    arguments = decode(**{field: given})
+
+    assert arguments == EchoArguments() or (field == "note" and arguments.note == given == "  ")
+
+
+@requirement("tools:kindness")
+@pytest.mark.parametrize("given", ["", "null"])
+def test_an_empty_text_is_a_value_inside_of_filters_and_objects(given: str) -> None:
+    (of_list,) = decode(filters=[{"dimension": "service", "values": [given]}]).filters
+    (of_text,) = decode(filters=[{"dimension": "service", "values": given}]).filters
+
+    assert of_list.values == of_text.values == [given]
+    assert decode(labels={"a": given}).labels == {"a": given}
+    assert decode(group_by=[given]).group_by == [given]
+
+
+@requirement("tools:kindness")
+@pytest.mark.parametrize("given", ["", "null"])
+def test_a_required_argument_is_taken_as_written(given: str) -> None:
+    assert decode_arguments(NameArguments, {"name": given}, tool="rename").name == given
+
+
+@requirement("tools:kindness")
+@pytest.mark.parametrize(
+    "given",
+    [
+        "2026-10-01T00:00:00Z",
+        "2026-10-01T23:59:59.999Z",
+        "2026-10-01T00:00:00+02:00",
+        "2026-10-01 12:30",
+        "2026-10-01T00:00",
+        "20261001",
+    ],
+)
+def test_a_time_is_its_day_as_written(given: str) -> None:
+    assert decode(start_date=given).start_date == datetime.date(2026, 10, 1)
+
+
 @requirement("tools:arguments")
 @pytest.mark.parametrize(
     ("field", "given", "expected_message"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -196,10 +197,13 @@ def _months(query: InvoiceQuery, sources: Sources, records: _InvoiceRecords) -> 
     return months if query.invoice else months[:NEWEST_MONTHS]
 
 
+_DAY = re.compile(r"\d{4}-\d\d-\d\d(T\S+)?")
+
+
 def parse_month(month: str) -> date:
-    """Return the first day of `2026-05`. Raises UserError for any other text."""
+    """Return the first day of `2026-05`, or of the month of a day or time. Raises UserError for any other text."""
     try:
-        return month_from_text(month)
+        return month_from_text(month[:7] if _DAY.fullmatch(month) else month)
     except ValueError as error:
         raise UserError(
             f"month must be a billing month such as 2026-05, not {month!r}.", field="month", value=month

@@ -1,0 +1,53 @@
+"""Codes of currencies, and the codes that a name or a symbol may mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from finops.lib.currencies import currency_code, named_currencies
+from finops.lib.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("US dollars", ["USD"]),
+        ("Dollars (US)", ["USD"]),
+        ("$", ["USD"]),
+        ("US$", ["USD"]),
+        ("A$", ["AUD"]),
+        ("euros", ["EUR"]),
+        ("EURO", ["EUR"]),
+        (" € ", ["EUR"]),
+        ("british pounds", ["GBP"]),
+        ("£", ["GBP"]),
+        ("Yen", ["JPY"]),
+        ("¥", ["JPY"]),
+        ("Swiss francs", ["CHF"]),
+        ("kroner", ["DKK", "NOK"]),
+        ("dollers canadian", ["CAD"]),
+        ("of", []),
+        ("", []),
+    ],
+)
+def test_a_name_or_symbol_means_these_codes(text: str, codes: list[str]) -> None:
+    assert named_currencies(text) == codes
+
+
+@pytest.mark.parametrize(
+    ("text", "first"), [("dollars", "USD"), ("dollar", "USD"), ("pounds", "GBP"), ("rupees", "INR")]
+)
+def test_of_many_the_one_with_the_best_known_symbol_is_first(text: str, first: str) -> None:
+    codes = named_currencies(text)
+
+    assert codes[0] == first
+    assert len(codes) > 1
+
+
+def test_a_name_is_refused_with_the_codes_that_it_may_mean() -> None:
+    with pytest.raises(UserError) as error:
+        currency_code("US dollars", field="display_currency")
+
+    assert error.value.field == "display_currency"
+    assert error.value.message.endswith("Nearest: USD.")
+    assert currency_code(" usd ") == "USD"
