@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
@@ -111,6 +112,12 @@ def arrange_widgets(
 def settings_of(draft: WidgetDraft) -> tuple[str, str]:
     """Return a widget's settings for comparison."""
     return draft.type.name, msgspec.json.encode(draft.config, order="deterministic").decode()
+
+
+def version_of(drafts: Sequence[WidgetDraft]) -> str:
+    """Return the version of a board's layout: equal layouts have the same."""
+    layout = [(draft.place, draft.title, settings_of(draft)) for draft in drafts]
+    return sha256(msgspec.json.encode(layout)).hexdigest()[:12]
 
 
 def _name(index: int, draft: WidgetDraft) -> str:

@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from accounts.limits import limit_of
 from accounts.models import Account, AuditEntry, User
 from finops.costs.answers import AccountRef
-from finops.dashboards.layouts import layout_of
+from finops.dashboards.layouts import draft_of, layout_of, version_of
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.schemas import BoardAnswer, BoardLayout, DashboardRow, DashboardsAnswer
 from finops.dashboards.widget_type import BoardQuery, WidgetContext
@@ -110,7 +110,10 @@ def board_answer(dashboard: Dashboard, *, done: str = "") -> BoardAnswer:
         account=AccountRef(slug=account.slug, name=account.name),
         summary=f"{text}.",
         dashboard=BoardLayout(
-            id=dashboard.pk, name=dashboard.name, widgets=[layout_of(each) for each in widgets]
+            id=dashboard.pk,
+            name=dashboard.name,
+            version=version_of([draft_of(each) for each in widgets]),
+            widgets=[layout_of(each) for each in widgets],
         ),
         warnings=[],
         hint="Use set_dashboard_widgets with the complete list to change it. Figures are on its page.",

@@ -33,6 +33,7 @@ class WidgetLayout(msgspec.Struct, frozen=True, kw_only=True):
 class BoardLayout(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     name: str
+    version: str
     widgets: list[WidgetLayout]
 
 

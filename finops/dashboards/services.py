@@ -13,12 +13,19 @@ from accounts.audit import Actor
 from accounts.limits import limit_of
 from accounts.models import Account, User
 from accounts.scoping import account_scope, existing, lock_account
-from finops.dashboards.layouts import PlacedWidget, WidgetDraft, arrange_widgets, draft_of, settings_of
+from finops.dashboards.layouts import (
+    PlacedWidget,
+    WidgetDraft,
+    arrange_widgets,
+    draft_of,
+    settings_of,
+    version_of,
+)
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.placement import Place, first_free
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.sentences import truncate
+from finops.lib.sentences import quote, truncate
 
 Rows = list[tuple[int | None, WidgetDraft]]
 """Widgets with their row ids, None for a new one."""
@@ -100,15 +107,18 @@ def delete_dashboard(*, dashboard: Dashboard, actor: Actor) -> int:
 
 
 @transaction.atomic
-def set_dashboard_widgets(*, dashboard: Dashboard, actor: Actor, widgets: Sequence[WidgetDraft]) -> Dashboard:
+def set_dashboard_widgets(
+    *, dashboard: Dashboard, actor: Actor, widgets: Sequence[WidgetDraft], version: str = ""
+) -> Dashboard:
     """Replace a dashboard's widgets, all or nothing. Existing widgets keep their rows, and repeating the call changes
-    nothing. Raises UserError as `arranged` does, and for a deleted dashboard."""
+    nothing. Raises UserError as `arranged` does, for a deleted dashboard, and for one whose layout has another version
+    (`layouts.version_of`) and would be overwritten."""
 
     def replace_all(rows: Rows) -> Rows:
         ids = [pk for pk, _draft in rows]
         return [(ids[index] if index < len(ids) else None, draft) for index, draft in enumerate(widgets)]
 
-    return _rewrite(dashboard, actor, replace_all)
+    return _rewrite(dashboard, actor, replace_all, version)
 
 
 def add_widget(*, dashboard: Dashboard, actor: Actor, widget: WidgetDraft) -> Dashboard:
@@ -175,7 +185,9 @@ def restore_widgets(
 
 
 @transaction.atomic
-def _rewrite(dashboard: Dashboard, actor: Actor, edit: Callable[[Rows], Rows]) -> Dashboard:
+def _rewrite(
+    dashboard: Dashboard, actor: Actor, edit: Callable[[Rows], Rows], version: str = ""
+) -> Dashboard:
     account = dashboard.account
     with account_scope(account):
         lock_account(account)
@@ -189,6 +201,13 @@ def _rewrite(dashboard: Dashboard, actor: Actor, edit: Callable[[Rows], Rows]) -
         ids = [pk for pk, _draft in after]
         if ids == [pk for pk, _draft in current] and _same(before, placed_widgets):
             return row
+        if version and version != version_of([draft for _pk, draft in current]):
+            raise UserError(
+                f"version: dashboard {quote(row.name, 60)} has a newer layout, of {row.changed_at:%Y-%m-%d %H:%M:%S} UTC. "
+                "Nothing was changed. Edit the layout that getDashboard returns now.",
+                field="version",
+                value=version[:60],
+            )
         _write(row, ids, placed_widgets)
         row.changed_at = clock.now()
         row.save(update_fields=["changed_at"])

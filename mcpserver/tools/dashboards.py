@@ -185,19 +185,25 @@ class SetDashboardWidgetsArguments(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     dashboard_id: DashboardId
     widgets: Annotated[Widgets, Meta(description="The complete list; others are removed.")]
+    version: Annotated[str, Meta(description="Of getDashboard: refused if it is no longer the newest.")] = ""
 
 
 def _question_of_widgets(call: ToolCall, arguments: SetDashboardWidgetsArguments) -> str:
-    """Return the question to confirm if somebody else changed the dashboard last; empty if the caller changed it
-    last."""
+    """Return the question to confirm if somebody else changed the dashboard last; empty if the caller did, or names
+    the version that it replaces."""
+    if arguments.version:
+        return ""
     dashboard = queries.shared_dashboard(arguments.dashboard_id)
+    change = _change_of_others(call, dashboard)
+    return f"Replace all widgets of the dashboard {quote(dashboard.name, 60)}? {change}" if change else ""
+
+
+def _change_of_others(call: ToolCall, dashboard: Dashboard) -> str:
+    """Return who else changed the dashboard last, and when; empty if the caller did."""
     other = queries.last_author(dashboard)
     if not other or other == call.credential.actor.label:
         return ""
-    return (
-        f"Replace all widgets of the dashboard {quote(dashboard.name, 60)}? {quote(other, 60)} changed it last, at "
-        f"{dashboard.changed_at:%Y-%m-%d %H:%M:%S} UTC."
-    )
+    return f"{quote(other, 60)} changed it last, at {dashboard.changed_at:%Y-%m-%d %H:%M:%S} UTC."
 
 
 @tool(
@@ -213,12 +219,15 @@ def _question_of_widgets(call: ToolCall, arguments: SetDashboardWidgetsArguments
     examples=[{"dashboard_id": 1, "widgets": [{"type": "spend_by", "config": {"group_by": "region"}}]}],
 )
 def set_dashboard_widgets(call: ToolCall, arguments: SetDashboardWidgetsArguments) -> BoardAnswer:
+    dashboard = queries.shared_dashboard(arguments.dashboard_id)
+    change = "" if arguments.version else _change_of_others(call, dashboard)
     changed = services.set_dashboard_widgets(
-        dashboard=queries.shared_dashboard(arguments.dashboard_id),
+        dashboard=dashboard,
         actor=call.credential.actor,
         widgets=_drafts(arguments.widgets),
+        version=arguments.version.strip(),
     )
-    return _answer(call, changed)
+    return replace(_answer(call, changed), warnings=[change] if change else [])
 
 
 class DeleteDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):

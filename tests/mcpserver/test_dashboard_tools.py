@@ -85,6 +85,40 @@ def test_writing_back_what_was_read_changes_nothing(cast: Cast, writer: McpClien
     assert AuditEntry.objects.unscoped().count() == entries
 
 
+def test_a_newer_layout_is_not_overwritten_by_one_made_of_an_older_version(
+    cast: Cast, writer: McpClient
+) -> None:
+    pk = writer.ask("create_dashboard", name="Weekly", widgets=[{"type": "total"}])["dashboard"]["id"]
+    read = writer.ask("getDashboard", dashboard_id=pk)["dashboard"]
+    other = McpClient(mint(cast, "read_write"))
+    theirs = other.ask("set_dashboard_widgets", dashboard_id=pk, widgets=[{"type": "anomalies"}])
+    mine = {"dashboard_id": pk, "widgets": [{"type": "savings"}]}
+
+    refused = writer.problem("set_dashboard_widgets", **mine, version=read["version"])
+
+    assert refused.startswith("version: dashboard 'Weekly' has a newer layout")
+    assert writer.ask("getDashboard", dashboard_id=pk)["dashboard"] == theirs["dashboard"]
+    newest = theirs["dashboard"]["version"]
+    written = writer.ask("set_dashboard_widgets", **mine, version=newest)
+    assert [each["type"] for each in written["dashboard"]["widgets"]] == ["savings"]
+    assert written["warnings"] == []
+    # A retry finds what it wanted to write.
+    assert writer.ask("set_dashboard_widgets", **mine, version=newest) == written
+
+
+def test_without_a_version_the_answer_says_who_changed_the_layout_before(
+    cast: Cast, writer: McpClient
+) -> None:
+    pk = writer.ask("create_dashboard", name="Weekly", widgets=[{"type": "total"}])["dashboard"]["id"]
+    mine = {"dashboard_id": pk, "widgets": [{"type": "savings"}]}
+
+    assert writer.ask("set_dashboard_widgets", **mine)["warnings"] == []
+    other = McpClient(mint(cast, "read_write"))
+    (warning,) = other.ask("set_dashboard_widgets", **{**mine, "widgets": []})["warnings"]
+    assert "tests read_write" in warning
+    assert "changed it last, at " in warning
+
+
 def test_the_largest_layout_fits_into_an_answer_uncut(cast: Cast, writer: McpClient) -> None:
     widgets = [{"type": "text", "title": "\"'" * 50, "config": {"text": '"é' * 110}} for _ in range(40)]
     while "layout has" in (
