@@ -215,20 +215,5 @@ ASSISTANT_PROMPTS = (
         "Commitment review",
         "Utilization, coverage, waste and expiry of reservations and savings plans.",
     ),
-    AssistantPrompt(
-        "commitment_purchase_plan",
-        "Plan a commitment purchase",
-        "Hourly commitment to buy, its break-even and risk, and a back-test of the plan.",
-    ),
-    AssistantPrompt(
-        "cost_simulation",
-        "What if",
-        "What a month would have cost with usage growth, without commitments, or under your own assumptions.",
-    ),
-    AssistantPrompt(
-        "ai_spend_review",
-        "AI spend review",
-        "Billed AI spend by vendor, model, token type, person and key, and what changed.",
-    ),
 )
 """The prompts of mcpserver/prompts/; a test compares them."""

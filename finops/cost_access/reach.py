@@ -64,11 +64,8 @@ TOOLS: Final = frozenset(
 
 PROMPTS: Final = frozenset(
     {
-        "ai_spend_review",
         "budget_health",
-        "commitment_purchase_plan",
         "commitment_review",
-        "cost_simulation",
         "savings_review",
         "top_cost_drivers",
         "weekly_cost_digest",

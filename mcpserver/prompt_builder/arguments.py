@@ -163,13 +163,6 @@ PROVIDER = Argument(
     read=lambda ctx, text: _value_of(ctx, registry.resolve(ctx.dimensions, "provider"), "provider", text),
     complete=lambda ctx, typed: _suggest_values(ctx, "provider", typed),
 )
-AI_VENDOR = Argument(
-    name="ai_vendor",
-    title="AI vendor",
-    description="Only this vendor, such as Anthropic or Amazon Bedrock.",
-    read=lambda ctx, text: _value_of(ctx, registry.resolve(ctx.dimensions, "ai_vendor"), "ai_vendor", text),
-    complete=lambda ctx, typed: _suggest_values(ctx, "ai_vendor", typed),
-)
 
 
 def _value_of(ctx: PromptContext, filter_dimension: Dimension, name: str, text: str) -> str:
@@ -246,28 +239,6 @@ def amount(name: str, title: str, description: str) -> Argument[int | float]:
 
     def complete(ctx: PromptContext, typed: str) -> Completion:
         return match_choices((each for each in ROUND_AMOUNTS if each.startswith(typed)), typed)
-
-    return Argument(name=name, title=title, description=description, read=read, complete=complete)
-
-
-def percent(
-    name: str, title: str, description: str, *, suggestions: Sequence[str], above: int, below: int
-) -> Argument[int | float]:
-    """Return an argument for a percentage between two limits: a JSON number for a call. Its `read` raises UserError for other
-    texts."""
-
-    def read(ctx: PromptContext, text: str) -> int | float:
-        number = _number(text.removesuffix("%").strip())
-        if not (number.is_finite() and above < number < below):
-            raise UserError(
-                f"{name}: {text!r} is not a percentage above {above} and below {below}, such as {suggestions[0]}.",
-                field=name,
-                value=text,
-            )
-        return _json_number(number)
-
-    def complete(ctx: PromptContext, typed: str) -> Completion:
-        return match_choices((each for each in suggestions if each.startswith(typed)), typed)
 
     return Argument(name=name, title=title, description=description, read=read, complete=complete)
 

@@ -315,12 +315,9 @@ def plain_result(
 
 
 PROMPTS: Mapping[str, Sequence[Mapping[str, str]]] = {
-    "ai_spend_review": [{"month": "2026-11", "ai_vendor": "Anthropic"}],
     "anomaly_check": [{"month": "2026-11", "source": "AWS", "minimum_impact": "12.5", "currency": "usd"}],
     "budget_health": [{"scope": "team"}],
-    "commitment_purchase_plan": [{"provider": "aws", "discount_percent": "27"}],
     "commitment_review": [{"month": "2026-11", "provider": "aws"}],
-    "cost_simulation": [{"month": "2026-11", "growth_percent": "25", "provider": "aws"}],
     "savings_review": [{"rule": "volume_type", "minimum_saving": "1", "currency": "USD"}],
     "top_cost_drivers": [
         {"month": "2026-11", "group_by": "region", "filter_by": "provider", "value": "aws", "basis": "billed"}

@@ -12,12 +12,9 @@ _CALL = re.compile(r"^\d+\. `(\w+)` `(\{.*\})`$", re.MULTILINE)
 _WORD = re.compile(r"`([^`\n]+)`")
 
 PROMPT_ARGUMENTS = {
-    "ai_spend_review": ["month", "ai_vendor"],
     "anomaly_check": ["month", "source", "minimum_impact", "currency"],
     "budget_health": ["budget", "scope"],
-    "commitment_purchase_plan": ["provider", "discount_percent"],
     "commitment_review": ["month", "provider"],
-    "cost_simulation": ["month", "growth_percent", "provider"],
     "savings_review": ["rule", "minimum_saving", "currency"],
     "top_cost_drivers": ["month", "group_by", "filter_by", "value", "basis"],
     "weekly_cost_digest": ["week", "team", "source", "group_by", "basis"],

@@ -13,12 +13,9 @@ from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, calls_in, text_of
 
 GIVEN = {
-    "ai_spend_review": {"month": "2026-02", "ai_vendor": "(none)"},
     "anomaly_check": {"month": "2026-02", "source": "Clouds", "minimum_impact": "5", "currency": "EUR"},
     "budget_health": {"scope": "team", "budget": "Growth of the year"},
-    "commitment_purchase_plan": {"provider": "Google Cloud", "discount_percent": "27"},
     "commitment_review": {"month": "2026-02", "provider": "Google Cloud"},
-    "cost_simulation": {"month": "2026-02", "growth_percent": "25", "provider": "Google Cloud"},
     "savings_review": {"rule": "volume_type", "minimum_saving": "7", "currency": "EUR"},
     "top_cost_drivers": {
         "month": "2026-03",
@@ -45,11 +42,9 @@ def as_call(name: str, value: str, argument_texts: dict[str, str]) -> Arguments:
     """An argument of a prompt as arguments of a call: a filter is `filters.<dimension>`."""
     if name in ("month", "week"):
         return {"end_date": ENDS[value]}
-    if name in ("team", "source", "provider", "currency", "ai_vendor"):
+    if name in ("team", "source", "provider", "currency"):
         return {name: value, f"filters.{name}": [value]}
     call_arguments: dict[str, Arguments] = {
-        "discount_percent": {"discount_percent": 27},
-        "growth_percent": {},
         "minimum_impact": {"min_impact": 5},
         "minimum_saving": {"min_saving": 7},
         "group_by": {"group_by": value},
