@@ -53,7 +53,7 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="Must be unused.", min_length=1, max_length=100)]
     amount: Annotated[
         Decimal,
-        Meta(description="Per period, in whole currency units, not cents: 1500.50."),
+        Meta(description="Per period, in whole currency units: 1500.50 is 1,500.50 USD, not cents."),
     ]
     currency: Annotated[
         str, Meta(description="Such as USD. Cost in others counts only with a display currency.")
