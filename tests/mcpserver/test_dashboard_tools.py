@@ -91,30 +91,30 @@ def test_a_newer_layout_is_not_overwritten_by_one_made_of_an_older_version(
     pk = writer.ask("create_dashboard", name="Weekly", widgets=[{"type": "total"}])["dashboard"]["id"]
     read = writer.ask("getDashboard", dashboard_id=pk)["dashboard"]
     other = McpClient(mint(cast, "read_write"))
-    theirs = other.ask("set_dashboard_widgets", dashboard_id=pk, widgets=[{"type": "anomalies"}])
-    mine = {"dashboard_id": pk, "widgets": [{"type": "savings"}]}
+    newer = other.ask("set_dashboard_widgets", dashboard_id=pk, widgets=[{"type": "anomalies"}])
+    change = {"dashboard_id": pk, "widgets": [{"type": "savings"}]}
 
-    refused = writer.problem("set_dashboard_widgets", **mine, version=read["version"])
+    refused = writer.problem("set_dashboard_widgets", **change, version=read["version"])
 
     assert refused.startswith("version: dashboard 'Weekly' has a newer layout")
-    assert writer.ask("getDashboard", dashboard_id=pk)["dashboard"] == theirs["dashboard"]
-    newest = theirs["dashboard"]["version"]
-    written = writer.ask("set_dashboard_widgets", **mine, version=newest)
-    assert [each["type"] for each in written["dashboard"]["widgets"]] == ["savings"]
-    assert written["warnings"] == []
+    assert writer.ask("getDashboard", dashboard_id=pk)["dashboard"] == newer["dashboard"]
+    newest = newer["dashboard"]["version"]
+    replaced = writer.ask("set_dashboard_widgets", **change, version=newest)
+    assert [each["type"] for each in replaced["dashboard"]["widgets"]] == ["savings"]
+    assert replaced["warnings"] == []
     # A retry finds what it wanted to write.
-    assert writer.ask("set_dashboard_widgets", **mine, version=newest) == written
+    assert writer.ask("set_dashboard_widgets", **change, version=newest) == replaced
 
 
 def test_without_a_version_the_answer_says_who_changed_the_layout_before(
     cast: Cast, writer: McpClient
 ) -> None:
     pk = writer.ask("create_dashboard", name="Weekly", widgets=[{"type": "total"}])["dashboard"]["id"]
-    mine = {"dashboard_id": pk, "widgets": [{"type": "savings"}]}
+    change = {"dashboard_id": pk, "widgets": [{"type": "savings"}]}
 
-    assert writer.ask("set_dashboard_widgets", **mine)["warnings"] == []
+    assert writer.ask("set_dashboard_widgets", **change)["warnings"] == []
     other = McpClient(mint(cast, "read_write"))
-    (warning,) = other.ask("set_dashboard_widgets", **{**mine, "widgets": []})["warnings"]
+    (warning,) = other.ask("set_dashboard_widgets", **{**change, "widgets": []})["warnings"]
     assert "tests read_write" in warning
     assert "changed it last, at " in warning
 

@@ -12,7 +12,7 @@ from accounts.models import AuditEntry
 from accounts.scoping import account_scope
 from finops.costs.invoice_answers import InvoiceAnswer, InvoiceQuery, InvoiceRow
 from finops.costs.models import CostSource, InvoiceTotal
-from finops.costs.queries.invoices import invoice_reconciliation
+from finops.costs.queries.invoices import invoice_reconciliation, parse_month
 from finops.costs.reconciliation import DetailSum, EnteredTotal, InvoiceData, Key, LineSum, reconcile
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
@@ -232,3 +232,8 @@ def test_without_invoices_the_totals_say_nothing_of_what_was_invoiced(cast: Cast
         (total,) = invoice_reconciliation(cast.account, InvoiceQuery()).totals
 
     assert (total.lines_amount, total.invoiced_amount, total.difference) == (Decimal("12.50"), None, None)
+
+
+@pytest.mark.parametrize("month", ["2026-05", "2026-05-01", "2026-05-31T23:59:59Z"])
+def test_a_day_or_time_of_a_month_means_the_month(month: str) -> None:
+    assert parse_month(month) == date(2026, 5, 1)
