@@ -163,7 +163,7 @@ _ERRORS: dict[str, tuple[str, Schema]] = {
     "405": ("Use POST.", {"Allow": {"description": "POST", "schema": {"type": "string"}}, **_LIMITS}),
     "413": ("The body is too large. Send smaller batches.", _LIMITS),
     "415": (
-        "Content-Encoding is neither gzip nor identity.",
+        "Content-Encoding is none of gzip, deflate, zstd and identity.",
         {"Accept-Encoding": {"description": "Supported values.", "schema": {"type": "string"}}, **_LIMITS},
     ),
     "422": ("The Idempotency-Key was sent with another body.", _LIMITS),
@@ -190,7 +190,7 @@ _PARAMETERS: list[Schema] = [
     {
         "name": "Content-Encoding",
         "in": "header",
-        "schema": {"type": "string", "enum": ["gzip", "identity"]},
+        "schema": {"type": "string", "enum": ["gzip", "deflate", "zstd", "identity"]},
     },
 ]
 

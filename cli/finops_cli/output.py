@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -94,15 +95,22 @@ def write_csv(rows: Sequence[Mapping[str, Any]]) -> None:
     """Write CSV. Texts that a spreadsheet would run as a formula get a leading apostrophe: names come from bills."""
     columns = _columns(rows)
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow([_csv_text(name) for name in columns])
     for row in rows:
         writer.writerow([_csv_text(row.get(name)) for name in columns])
 
 
+# As finops.lib.listing has them: also the wide forms of East Asian keyboards, and after what may begin a cell.
+_FORMULA = re.compile(r"\s*[=@＝＠]|[+\-＋－\t\r\n]")  # noqa: RUF001
+_INNER_FORMULA = re.compile(r"[;\t\r\n](?=\s*[=@＝＠]|[+\-＋－])")  # noqa: RUF001
+
+
 def _csv_text(value: Any) -> str:
     text = _text(value)
-    risky = isinstance(value, (str, list)) and text.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
-    return f"'{text}" if risky else text
+    if not isinstance(value, (str, list)):
+        return text
+    text = _INNER_FORMULA.sub(r"\g<0>'", text)
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def print_table(rows: Sequence[Mapping[str, Any]]) -> None:

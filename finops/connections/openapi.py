@@ -109,7 +109,7 @@ _ERRORS: dict[str, tuple[str, Schema]] = {
     ),
     "413": ("The body, or all parts together, exceed the limit.", _LIMITS),
     "415": (
-        "Content-Encoding is neither gzip nor identity.",
+        "Content-Encoding is none of gzip, deflate, zstd and identity.",
         {"Accept-Encoding": {"schema": {"type": "string"}}, **_LIMITS},
     ),
     "429": ("Too many requests of the account. Wait for Retry-After.", {**_RETRY, **_LIMITS}),
@@ -221,7 +221,7 @@ def _operation(
         },
     }
     if body:
-        encoding = {"type": "string", "enum": ["gzip", "identity"]}
+        encoding = {"type": "string", "enum": ["gzip", "deflate", "zstd", "identity"]}
         operation["parameters"] = [{"name": "Content-Encoding", "in": "header", "schema": encoding}]
         operation["requestBody"] = body
     return operation

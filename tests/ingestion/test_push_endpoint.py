@@ -6,15 +6,21 @@ import gzip
 import json
 import random
 import time
+import zlib
 from io import BytesIO
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from django.test import Client, RequestFactory, override_settings
 from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
 
 from accounts.keys import mint_mcp_key
+from finops.lib.push_body import PushError, read_body
 from ingestion import services
+from ingestion.parsers import body_limit
 from ingestion.services.keys import PREFIX
 from ingestion.views.push import push
 from tests.cast import Cast, signed_in
@@ -301,9 +307,92 @@ def test_invalid_gzip_is_refused(push_client: PushClient, body: bytes) -> None:
     assert inbox() == []
 
 
-@each("encoding", ["br", "deflate", "zstd", "gzip, gzip", "x"])
+def raw_deflate(content: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=-15)
+    return compressor.compress(content) + compressor.flush()
+
+
+def zstd(content: bytes) -> bytes:
+    # As a stream, so without the size of the content in its header.
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(content)
+    compressed: bytes = sink.getvalue().to_pybytes()
+    return compressed
+
+
+ENCODINGS = {
+    "gzip": ("gzip", gzip.compress),
+    "x-gzip": ("x-gzip", gzip.compress),
+    "deflate": ("deflate", zlib.compress),
+    "raw deflate": ("deflate", raw_deflate),
+    "zstd": ("zstd", zstd),
+}
+compressions = each(("encoding", "compress"), ENCODINGS.values(), ids=ENCODINGS.keys())
+
+
+@compressions
+def test_a_compressed_body_is_read_in_any_case_and_within_its_limits(
+    push_client: PushClient, encoding: str, compress: Any
+) -> None:
+    def code(content: bytes, status: int) -> str:
+        return problem(push_client.send(content, content_encoding=encoding), status)
+
+    many = json.dumps({"events": [event(customer_id=f"c-{at}") for at in range(1_000)]}).encode()
+    for content, count in ((compress(BODY), 1), (compress(many), 1_000)):
+        for name in (encoding, f" {encoding.upper()} "):
+            assert reasons(push_client.send(content, content_encoding=name), submitted=count) == {}
+
+    invalid = f"invalid_{encoding.removeprefix('x-')}"
+    for content in (b"", BODY, compress(BODY)[:-4], compress(BODY)[:2], compress(BODY) + b"x"):
+        assert code(content, 400) == invalid
+    with override_settings(USAGE_MAX_BODY_BYTES=len(many) - 1):
+        assert code(compress(many), 413) == "body_too_large"
+    spent = time.process_time()
+    assert code(compress(b"[" * 16_000_000), 413) == "body_too_large"
+    assert time.process_time() - spent < 0.5
+
+
+@compressions
+def test_a_compressed_body_in_small_chunks_is_read(
+    push_client: PushClient, encoding: str, compress: Any
+) -> None:
+    class SlowBody(BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            return super().read(min(size or 1, 1))
+
+    def send(content: bytes) -> Any:
+        headers = {"authorization": f"Bearer {push_client.key}", "content-encoding": encoding}
+        request = RequestFactory().post(PATH, headers=headers)
+        request.META.update(
+            {"CONTENT_LENGTH": "", "wsgi.input": SlowBody(content), "wsgi.input_terminated": True}
+        )
+        return push(request)
+
+    assert send(compress(BODY)).status_code == 200
+    assert send(compress(BODY)[:-1]).status_code == 400
+
+
+def refusal_of(content: bytes, encoding: str) -> tuple[int, Any] | None:
+    request = RequestFactory().post(PATH, content, "application/json", headers={"content-encoding": encoding})
+    try:
+        read_body(request, body_limit())
+    except PushError as error:
+        return error.status_code, error.get_codes()
+    return None
+
+
+@given(content=st.binary(max_size=200), encoding=st.sampled_from(["gzip", "deflate", "zstd"]))
+def test_bytes_that_are_no_body_are_refused_in_every_encoding(content: bytes, encoding: str) -> None:
+    assert refusal_of(content, encoding) in (None, (400, f"invalid_{encoding}"))
+
+
+@each("encoding", ["br", "gzip, gzip", "deflate, gzip", "compress", "x"])
 def test_another_encoding_is_refused(push_client: PushClient, encoding: str) -> None:
-    assert problem(push_client.send(BODY, content_encoding=encoding), 415) == "unsupported_encoding"
+    answer = push_client.send(BODY, content_encoding=encoding)
+
+    assert problem(answer, 415) == "unsupported_encoding"
+    assert answer.headers["Accept-Encoding"] == "gzip, deflate, zstd, identity"
 
 
 @each("encoding", ["", "identity", "Identity"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from decimal import Decimal
 from typing import Any
 
@@ -126,9 +127,10 @@ def test_protobuf_and_json_are_the_same_points_and_count_once(push_client: PushC
     first = send(push_client, body)
     again = send(push_client, body, PROTOBUF)
     packed = send(push_client, gzip.compress(as_protobuf(body)), PROTOBUF, content_encoding="gzip")
+    deflated = send(push_client, zlib.compress(as_protobuf(body)), PROTOBUF, content_encoding="deflate")
 
     assert (first.headers["Content-Type"], first.json()) == (JSON, {})
-    for answer in (again, packed):
+    for answer in (again, packed, deflated):
         assert answer.headers["Content-Type"] == PROTOBUF
         assert not ExportMetricsServiceResponse.FromString(answer.content).HasField("partial_success")
         assert answer.headers["Usage-Duplicates"] == "2"
