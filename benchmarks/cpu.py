@@ -25,7 +25,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def children(pid: int) -> list[int]:
-    pids = []
+    pids: list[int] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         with suppress(FileNotFoundError):  # a thread that has ended
             pids += map(int, (task / "children").read_text().split())
