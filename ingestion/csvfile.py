@@ -34,7 +34,7 @@ NO_LINE_ENDS: Final = (
     "Line {line} is not valid CSV: longer than 1 MiB, an unclosed quote, or different line endings."
 )
 
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass

@@ -108,7 +108,21 @@ HEADER = b"customer_id,metric,quantity,timestamp,dimensions,dim:a\n"
 CELLS = st.one_of(
     st.text(max_size=12),
     st.sampled_from(
-        ["1", "-2.5e3", "NaN", "1" * 400, '"', "{}", '{"k": 1}', "[" * 2_000, "\0", MOMENT, "\ud83d"]
+        [
+            "1",
+            "-2.5e3",
+            "1\uff12",
+            "1.\u0663",
+            "NaN",
+            "1" * 400,
+            '"',
+            "{}",
+            '{"k": 1}',
+            "[" * 2_000,
+            "\0",
+            MOMENT,
+            "\ud83d",
+        ]
     ),
 )
 ROWS = st.lists(st.lists(CELLS, min_size=5, max_size=7), max_size=20)
@@ -120,6 +134,8 @@ def csv_of(rows: list[list[str]]) -> bytes:
 
 
 @given(rows=ROWS)
+@example(rows=[["c", "requests", "1\uff12", MOMENT, "", ""]])
+@example(rows=[["c", "requests", "1.\u0663", MOMENT, "", ""]])
 def test_any_cells_end_as_events_or_as_refused_lines(rows: list[list[str]]) -> None:
     content = csv_of(rows)
 
