@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("accounts", "finops", "ingestion", "mcpserver")
+from tests.source_tree import PACKAGES, ROOT, product_trees, tracked_files
+
 INEXACT_METHODS = {"mean", "median", "quantile", "approx_median", "approx_quantile", "std", "var"}
 PRODUCTS = (ast.Mult, ast.Div, ast.FloorDiv)
 # The places that serve packages, as lock files and package managers write them; in pieces, to not find itself.
@@ -23,23 +22,11 @@ REGISTRIES = (
 TEXT_LIMIT = 1_000_000
 
 
-def tracked_files() -> list[Path]:
-    listing = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
-
-
-def query_modules() -> list[Path]:
+def query_modules() -> dict[Path, ast.Module]:
     """Every queries.py, and every module that names ibis: it may build an expression for the lake."""
-    modules = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
-    return sorted(
-        path for path in modules if path.name == "queries.py" or names_ibis(ast.parse(path.read_text()))
-    )
+    return {
+        path: tree for path, tree in product_trees().items() if path.name == "queries.py" or names_ibis(tree)
+    }
 
 
 def names_ibis(tree: ast.AST) -> bool:
@@ -83,7 +70,7 @@ def test_the_rule_of_exact_algebra_sees_what_it_must() -> None:
 
 
 def test_queries_leave_products_and_means_to_decimal() -> None:
-    places = {str(path.relative_to(ROOT)): inexact(ast.parse(path.read_text())) for path in query_modules()}
+    places = {str(path): inexact(tree) for path, tree in query_modules().items()}
     assert {path: lines for path, lines in places.items() if lines} == {}
 
 
@@ -121,16 +108,3 @@ def test_no_note_to_self_and_no_skipped_test() -> None:
     words = re.compile(rb"\b(TODO|FIXME|XXX)\b|pytest\.mark\.(skip|xfail)|pytest\.(skip|xfail)\(")
     python = [path for path in tracked_files() if path.suffix == ".py" and path != Path(__file__)]
     assert [str(path.relative_to(ROOT)) for path in python if words.search(path.read_bytes())] == []
-
-
-def test_a_python_file_stays_readable_in_one_sitting() -> None:
-    lengths = {
-        str(path.relative_to(ROOT)): len(path.read_text().splitlines())
-        for path in tracked_files()
-        if path.suffix == ".py"
-        and path.relative_to(ROOT).parts[0] in PACKAGES
-        and "migrations" not in path.parts
-    }
-    assert {name: lines for name, lines in lengths.items() if lines > 420} == {}, (
-        "at most 420 lines a file: split it by noun"
-    )

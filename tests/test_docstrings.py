@@ -6,10 +6,11 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 import pytest
 
-from tests.test_size import sources
+from tests.source_tree import product_trees
 
 DJANGO = frozenset({"ValidationError", "PermissionDenied", "AuthenticationFailed"})
 """Errors of the frameworks that endpoints answer in words."""
@@ -26,12 +27,13 @@ def name_of(node: ast.expr | None) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+@cache
 def errors_of_ours() -> frozenset[str]:
     """Names of the product's exception classes: those that descend from one of Python's or the frameworks'."""
     bases = {
         node.name: [name_of(base) for base in node.bases]
-        for text in sources().values()
-        for node in ast.walk(ast.parse(text))
+        for tree in product_trees().values()
+        for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     }
     errors: set[str] = set()
@@ -113,8 +115,8 @@ def test_a_public_function_that_raises_says_what() -> None:
     errors = errors_of_ours() | DJANGO
     quiet = {
         f"{path}: {node.name}": sorted(names)
-        for path, text in sources().items()
-        for node in callables(ast.parse(text).body)
+        for path, tree in product_trees().items()
+        for node in callables(tree.body)
         if (names := silent(node, errors))
     }
 
@@ -127,7 +129,7 @@ RAISES = re.compile(r"\braises? ((?:[A-Z]\w+(?:, | and | or |, and )?)+)", re.IG
 @pytest.mark.slow
 def test_a_docstring_names_errors_that_there_are() -> None:
     """A renamed exception takes its name in docstrings along."""
-    trees = {path: ast.parse(text) for path, text in sources().items()}
+    trees = product_trees()
     names = {name for tree in trees.values() for name in class_names(tree)} | set(dir(builtins))
     unknown = {
         f"{path}: {name}"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
-from tests.test_architecture import PACKAGES, ROOT
+from tests.source_tree import PACKAGES, ROOT
 
 TEMPLATES = ROOT / "templates"
 PACKAGE_TEMPLATES = Path(apps.get_app_config("allauth").path) / "templates"

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from tests.test_architecture import ROOT
+from tests.source_tree import ROOT
 from tests.visible_texts import visible_texts
 
 pytestmark = pytest.mark.xdist_group("visible texts")  # they are gathered once

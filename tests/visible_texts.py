@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
 
-from tests.test_architecture import PACKAGES, ROOT, tracked_files
+from tests.source_tree import PACKAGES, ROOT, tracked_files
 
 VARIABLE: Final = "{…}"
 _TAG: Final = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)

@@ -21,7 +21,7 @@ from tests.evaluation.questions import questions
 from tests.evaluation.truth import MONTHS, NOW, RawFiles
 from tests.factories.module_scope import module_account
 from tests.mcpserver.mcp_client import McpClient
-from tests.test_architecture import ROOT
+from tests.source_tree import ROOT
 
 pytestmark = pytest.mark.slow
 

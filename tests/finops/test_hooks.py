@@ -15,7 +15,7 @@ from finops.allocation.team_panels import team_panels
 from finops.costs.answer_warnings import answer_warnings
 from finops.costs.dimensions import registry
 from finops.insights.spend_change.queries import related_events
-from tests.test_architecture import PACKAGES, ROOT, tracked_files
+from tests.source_tree import PACKAGES, ROOT, tracked_files
 
 
 def test_only_an_app_imports_its_hooks() -> None:

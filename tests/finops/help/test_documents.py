@@ -11,7 +11,7 @@ from pytest_django import Settings
 from finops.help.documents import SECTIONS
 from finops.help.terms import TERMS
 from tests.cast import Cast, signed_in
-from tests.test_architecture import ROOT
+from tests.source_tree import ROOT
 
 NAMES = [document.name for documents in SECTIONS.values() for document in documents]
 LINK = re.compile(r"\]\((?!https?://)([^)\s]+)\)")

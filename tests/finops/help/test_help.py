@@ -6,7 +6,7 @@ import re
 
 from finops.help.terms import TERMS
 from tests.cast import Cast, signed_in
-from tests.test_architecture import ROOT
+from tests.source_tree import ROOT
 
 USED = re.compile(r'\{% help "([^"]+)" %\}|\bterm="([^"]+)"')
 COLUMNS = re.compile(r'\bhelp="([a-z0-9-]+)"')
