@@ -1,6 +1,6 @@
 """The schemas of answers about usage, the same for tools and pages.
 
-Quantities are exact Decimals without currency; the answer says their metric, unit and aggregation. Endpoints round
+Quantities are exact Decimals; the answer says their metric, unit and aggregation, and their currency if the unit is one. Endpoints round
 them to six places when they write them. None: there is no event.
 
 Docstrings of these types are in the OpenAPI document; comments say more.
@@ -27,6 +27,7 @@ class UsageChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     previous_quantity: Decimal | None
     quantity_change: Decimal | None
     ratio: Decimal | None
+    currency: str = ""
     reason: str = ""
 
 
@@ -47,6 +48,7 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     __doc__ = None
     value: str
     quantity: Decimal
+    currency: str = ""
     share: Decimal | None
     days_with_data: int
     name: str = ""
@@ -57,11 +59,12 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # The answer of `query_usage`. `active_customers` have a counted event in the period. `unit` is None without a unit or with
 # several. `days_with_data`, `data_from` and `data_through` are of the metric in the period, whatever the filters.
-class UsageAnswer(AccountAnswer, frozen=True, kw_only=True):
+class UsageAnswer(AccountAnswer, frozen=True, kw_only=True, omit_defaults=True):
     metric: str
     label: str
     aggregation: str
     unit: str | None
+    currency: str = ""
     units: list[str]
     period: AppliedPeriod
     granularity: str
@@ -90,6 +93,7 @@ class UsageEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     metric: str
     quantity: Decimal
     unit: str | None
+    currency: str = ""
     source: str
     exact_quantity: str = ""
     customer_name: str = ""

@@ -45,6 +45,14 @@ def named_currencies(text: str) -> list[str]:
     return (common or [*dict.fromkeys(chain(*codes))])[:_MAX_NAMED]
 
 
+def currency_of_unit(unit: str | None) -> str:
+    """Return the currency that a unit of usage is, such as USD, usd or €; empty for another unit, also for one that is a
+    currency's name or code by accident, such as pounds or all."""
+    text = (unit or "").strip()
+    by_symbol, _by_word = _codes_by_name()
+    return text if text in ISO_4217 else by_symbol.get(text.casefold(), "")
+
+
 @functools.cache
 def _codes_by_name() -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
     """Codes by symbol, and by each word of their names in singular and plural."""
@@ -55,8 +63,9 @@ def _codes_by_name() -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
         names = f"{code} {get_currency_name(code, 1, 'en')} {get_currency_name(code, 2, 'en')}"
         for word in dict.fromkeys(_WORD.findall(names.casefold())):
             by_word[word].append(code)
-        for symbol in (symbols[code], get_currency_symbol(code, "en_CA")):
-            by_symbol.setdefault(symbol.casefold(), code)
+        if symbols[code] != code:
+            for symbol in (symbols[code], get_currency_symbol(code, "en_CA"), code):
+                by_symbol.setdefault(symbol.casefold(), code)
     return by_symbol, by_word
 
 

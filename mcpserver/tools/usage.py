@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from finops.lib.currencies import currency_of_unit
 from finops.lib.listing import CsvTable
 from finops.lib.sentences import truncate
 from ingestion import queries
-from ingestion.schemas import EventsAnswer, UsageAnswer, UsageEvent
+from ingestion.schemas import EventsAnswer, UsageAnswer, UsageChange, UsageEvent
 from ingestion.usage_csv import usage_csv
 from ingestion.usage_query import EventsQuery, UsageQuery
 from mcpserver.context import ToolCall
@@ -29,7 +30,20 @@ def _truncate_answer(answer: UsageAnswer) -> UsageAnswer:
         replace(row, value=truncate(row.value, MAX_TEXT), name=truncate(row.name, MAX_TEXT))
         for row in answer.rows
     ]
-    return replace(answer, unit=unit, units=units, rows=rows)
+    return _with_currency(replace(answer, unit=unit, units=units, rows=rows))
+
+
+def _with_currency(answer: UsageAnswer) -> UsageAnswer:
+    """Return the answer with the currency beside each quantity, if the metric's unit is one."""
+    currency = currency_of_unit(answer.unit)
+    if not currency:
+        return answer
+
+    def of_change(change: UsageChange | None) -> UsageChange | None:
+        return replace(change, currency=currency) if change else None
+
+    rows = [replace(row, currency=currency, change=of_change(row.change)) for row in answer.rows]
+    return replace(answer, currency=currency, change=of_change(answer.change), rows=rows)
 
 
 def _truncate_event(event: UsageEvent) -> UsageEvent:
@@ -39,6 +53,7 @@ def _truncate_event(event: UsageEvent) -> UsageEvent:
     return replace(
         event,
         unit=truncate(event.unit, MAX_TEXT) if event.unit else event.unit,
+        currency=currency_of_unit(event.unit),
         customer_name=truncate(event.customer_name, MAX_TEXT),
         dimensions=dict(dimensions[:SHOWN_DIMENSIONS]),
     )

@@ -66,6 +66,41 @@ def test_an_answer_fits_and_its_rows_still_add_up(
     assert ("25 KB" in answer["truncated"]) == (granularity == "day")
 
 
+@pytest.mark.parametrize(("unit", "currency"), [("EUR", "EUR"), ("usd", "USD"), ("€", "EUR"), ("ZMW", "ZMW")])
+def test_a_quantity_whose_unit_is_a_currency_has_it_beside_itself(
+    mcp_client: McpClient, cast: Cast, unit: str, currency: str
+) -> None:
+    today = datetime.now(UTC).date()
+    events = [
+        event(today - timedelta(days=back), "acme", "12.5", metric="revenue", unit=unit)
+        for back in (1, 2, 10)
+    ]
+    rows = [replace(each, position=place) for place, each in enumerate(events)]
+    with account_scope(cast.account):
+        add_usage(cast.account, rows)
+
+    answer = mcp_client.ask(
+        "queryUsage",
+        metric="revenue",
+        period="last_7_days",
+        group_by="customer",
+        compare_to="previous_period",
+    )
+    listing = mcp_client.ask("listUsageEvents", metric="revenue")
+
+    money = [answer, answer["change"], *answer["rows"], answer["rows"][0]["change"], *listing["events"]]
+    assert {each["currency"] for each in money} == {currency}
+    assert answer["quantity"] == 25
+
+
+@pytest.mark.usefixtures("usage_account")
+def test_a_quantity_of_another_unit_has_no_currency(mcp_client: McpClient) -> None:
+    answer = mcp_client.ask("queryUsage", metric="requests", group_by="customer")
+    (event_row,) = mcp_client.ask("listUsageEvents", limit=1)["events"]
+
+    assert not any("currency" in each for each in (answer, *answer["rows"], event_row))
+
+
 @pytest.mark.usefixtures("usage_account")
 def test_the_console_url_is_the_page_with_the_same_question(mcp_client: McpClient) -> None:
     arguments = {

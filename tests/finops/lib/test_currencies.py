@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from finops.lib.currencies import currency_code, named_currencies
+from finops.lib.currencies import currency_code, currency_of_unit, named_currencies
 from finops.lib.errors import UserError
 
 
@@ -42,6 +42,23 @@ def test_of_many_the_one_with_the_best_known_symbol_is_first(text: str, first: s
 
     assert codes[0] == first
     assert len(codes) > 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "currency"),
+    [
+        ("USD", "USD"),
+        ("usd", "USD"),
+        (" € ", "EUR"),
+        ("CHF", "CHF"),
+        ("all", ""),
+        ("pounds", ""),
+        ("call", ""),
+    ],
+)
+def test_a_unit_of_usage_is_a_currency_by_its_code_or_symbol(unit: str, currency: str) -> None:
+    assert currency_of_unit(unit) == currency
+    assert currency_of_unit(None) == ""
 
 
 def test_a_name_is_refused_with_the_codes_that_it_may_mean() -> None:
