@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -70,6 +71,21 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, Any] = {}
     chart: ColumnChart | None = None
     attachment: Attachment | None = None
+
+
+def currencies_in(data: Any) -> str:
+    """Return the currencies of the amounts in a message's `data`, such as `EUR, USD`; its texts have these amounts."""
+    return ", ".join(sorted(set(_currencies(data))))
+
+
+def _currencies(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(currency := value.get("currency"), str) and currency:
+            yield currency
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _currencies(each)
 
 
 def message_fields(message: Message) -> dict[str, Any]:

@@ -91,13 +91,14 @@ class AlertSubscriptionAnswer(AccountAnswer, frozen=True, kw_only=True):
 
 
 class DeliveryLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """answer: what the receiver last said; attempts: how often it was tried."""
+    """answer: what the receiver last said; attempts: how often it was tried; currency: of the amounts in the message."""
 
     id: int
     created_at: datetime
     channel_name: str
     kind: str
     title: str
+    currency: str = ""
     status: str
     attempts: int
     channel_id: int | None = None

@@ -35,6 +35,13 @@ class Notification(AccountModel):
     severity = models.CharField(max_length=10, choices=Severity.choices)
     title = models.CharField(max_length=200)
     text = models.CharField(max_length=500, blank=True)
+    currency = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of the amounts in title and text; several with commas.",
+    )
     admins_only = models.BooleanField(
         default=False, help_text="Whether its page and text are restricted to admins and owners."
     )

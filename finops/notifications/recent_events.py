@@ -47,6 +47,7 @@ def _event(row: Notification, site: str) -> RecentEvent:
         severity=row.severity,
         title=row.title,
         text=row.text,
+        currency=row.currency,
         console_url=f"{site}{row.path}",
     )
 

@@ -25,7 +25,7 @@ class RecentEventsQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecentEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """kind: alert (budget, anomaly, connection …), import, sync, push, upload or export."""
+    """kind: alert (budget, anomaly, connection …), import, sync, push, upload or export; currency: of the amounts in title and text."""
 
     id: int
     at: datetime
@@ -33,6 +33,7 @@ class RecentEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     severity: str
     title: str
     text: str = ""
+    currency: str = ""
     console_url: str = ""
 
 

@@ -26,11 +26,12 @@ def notify(
     severity: Notification.Severity = Notification.Severity.WARNING,
     title: str,
     text: str = "",
+    currency: str = "",
     path: str,
     key: str,
     admins_only: bool = False,
 ) -> None:
-    """Notify everybody in the account, or its admins and owners, of an event; once for each `key`. A `path` longer than
+    """Notify everybody in the account, or its admins and owners, of an event; once for each `key`. `currency`: of the amounts in its texts. A `path` longer than
     MAX_PATH is stored without its query. One statement, without waiting."""
     row = Notification(
         account_id=account.pk,
@@ -38,6 +39,7 @@ def notify(
         severity=severity,
         title=_storable(title, 200) or kind.label,
         text=_storable(text, 500),
+        currency=_storable(currency, 100),
         path=path if len(path) <= MAX_PATH else path.partition("?")[0][:MAX_PATH],
         admins_only=admins_only,
         key=sha256(f"{kind}/{key}".encode(errors="replace")).hexdigest(),

@@ -9,7 +9,7 @@ import msgspec
 from django.db.models import Q, QuerySet
 
 from accounts.models import Account
-from finops.alerts.messages import Fact, Message
+from finops.alerts.messages import Fact, Message, currencies_in
 from finops.alerts.models import AlertDelivery
 from finops.alerts.schemas import DeliveriesQuery
 from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
@@ -36,6 +36,7 @@ class DeliveryRow(msgspec.Struct, frozen=True, kw_only=True):
     severity: str
     title: str
     summary: str
+    currency: str
     facts: tuple[Fact, ...]
     url: str
     status: str
@@ -96,6 +97,7 @@ def delivery_row(delivery: AlertDelivery) -> DeliveryRow:
         severity=message.severity,
         title=message.title,
         summary=message.summary,
+        currency=currencies_in(message.data),
         facts=message.facts,
         url=message.url,
         status=delivery.status,

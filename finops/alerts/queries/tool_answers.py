@@ -168,6 +168,7 @@ def _delivery(row: DeliveryRow) -> DeliveryLine:
         channel_name=row.channel_name,
         kind=row.kind,
         title=truncate(row.title, 2 * MAX_NAME),
+        currency=row.currency,
         status=row.status,
         attempts=len(row.attempts),
         channel_id=row.channel_id,

@@ -20,6 +20,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.alerts.evaluation import AlertCandidate, Evaluation
 from finops.alerts.events.evaluation import EventEvaluation
+from finops.alerts.messages import currencies_in
 from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
 from finops.alerts.queries.limits import sending_subscriptions
 from finops.alerts.services.deliveries import deliver
@@ -184,6 +185,7 @@ def _notify(subscription: AlertSubscription, delivery: AlertDelivery, keys: Iter
         severity=Notification.Severity(message["severity"]),
         title=title[:1].upper() + title[1:],
         text=message["summary"],
+        currency=currencies_in(message.get("data")),
         path=urlsplit(message["url"])._replace(scheme="", netloc="").geturl(),
         key="/".join([subscription.trigger, message["title"], *sorted(keys)]),
     )

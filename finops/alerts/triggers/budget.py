@@ -227,6 +227,7 @@ def _facts(account: Account, crossing: Crossing) -> list[Fact]:
 
 def _data(crossing: Crossing) -> dict[str, Any]:
     status, currency = crossing.status, crossing.status.currency
+    figures = crossing.period_figures
     forecast = None if crossing.is_over else status.forecast
     return {
         "budget_id": status.id,
@@ -237,5 +238,8 @@ def _data(crossing: Crossing) -> dict[str, Any]:
         "amount": amount(crossing.amount, currency),
         "spent": amount(crossing.figure if crossing.is_over else status.spent, currency),
         "forecast": amount(forecast, currency),
+        "not_counted": [
+            amount(each.amount, each.currency) for each in (*figures.other_currencies, *figures.left_out)
+        ],
         "data_through": str(status.data_through) if status.data_through else None,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -312,6 +313,26 @@ def plain_result(
     """Without what it says of the server, whose address is that of the first test of the process (`mcp_lists.json` has it)."""
     result = mcp_client.result(method, {"name": name, "arguments": dict(arguments)})
     return {key: value for key, value in result.items() if key != "_meta"}
+
+
+_AMOUNT = re.compile(r"([$€])[\d,]+\.\d\d")
+_CODES = {"$": "USD", "€": "EUR"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "rows"), [("listRecentEvents", "events"), ("listAlertDeliveries", "deliveries")]
+)
+def test_texts_with_amounts_have_their_currencies_beside_them(
+    demo_to_read: Path, tool: str, rows: str
+) -> None:
+    answer = McpClient(handout(demo_to_read)["mcp_key_read"]).ask(tool, limit=50)
+
+    with_amounts = 0
+    for row in answer[rows]:
+        codes = {_CODES[symbol] for symbol in _AMOUNT.findall(f"{row['title']} {row.get('text', '')}")}
+        assert codes <= set(row.get("currency", "").split(", ")), row
+        with_amounts += bool(codes)
+    assert with_amounts > 3
 
 
 PROMPTS: Mapping[str, Sequence[Mapping[str, str]]] = {
