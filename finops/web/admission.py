@@ -5,7 +5,7 @@ The order of a request: its body arrives in the event loop (`bodies`), which hol
 kind (`finops.lib.bulkheads`); Django responds in a thread; the slot is released. Health checks take no slot, and a request
 without a body is not counted among those that arrive. If too many requests wait, or a body is incomplete, Django gets
 the request with `finops.refusal` in its environment, for which each endpoint has its own form of error.
-docs/benchmarks.md has the measured overhead of a request.
+docs/benchmarks.md has the overhead of a request.
 """
 
 from __future__ import annotations

@@ -244,7 +244,7 @@ def test_memory_of_the_lake_fits_into_that_of_the_pod() -> None:
         limit = int(text[:-2]) * units[text[-2:]]
         children = 4 * int(environment(name).get("IMPORT_MEMORY_BYTES", "0"))
 
-        # 400 MB is what a program holds besides (docs/benchmarks.md, One account at its full limit).
+        # 400 MB is what a program holds besides.
         assert int(environment(name)["LAKE_MEMORY_BYTES"]) + 400 * 10**6 <= limit
         assert children + 400 * 10**6 <= limit
 
