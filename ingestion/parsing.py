@@ -7,7 +7,7 @@ alone, and only those that fail again field by field.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from decimal import Decimal
 from itertools import takewhile
 from typing import Annotated, Final
@@ -33,6 +33,9 @@ _COLUMNAR_EVENTS: Final = 16
 """From so many events on, columns take less time than single events."""
 
 
+MAX_NAMES: Final = 100
+
+
 class MalformedBody(Exception):
     """A body that is rejected as a whole. `code` is for programs, the message for people."""
 
@@ -49,13 +52,24 @@ class Rejection(Struct, frozen=True):
     error: str
 
 
+class IgnoredFields(Struct):
+    """The number of unknown fields of valid events; `names` has that of each name, of the first MAX_NAMES."""
+
+    count: int = 0
+    names: dict[str, int] = {}
+
+    def add(self, name: str) -> None:
+        self.count += 1
+        if name in self.names or len(self.names) < MAX_NAMES:
+            self.names[name] = self.names.get(name, 0) + 1
+
+
 class Batch(Struct):
     """A structurally valid body. `names` and `event_ids` have an entry for each event.
 
     `rounded` are the indexes of events whose quantity had too many places, ascending. `gauges` are metrics whose last
     value of a day counts, unless the account has them already. `untimed` are the indexes of events whose time is that of
-    receipt. `ignored` is the number of unknown fields of all valid events; `ignored_fields` that of each name, of the
-    first MAX_NAMES.
+    receipt.
     """
 
     events: EventColumns = msgspec.field(default_factory=lambda: EventColumns.of([]))
@@ -66,18 +80,11 @@ class Batch(Struct):
     rounded: list[int] = []
     gauges: frozenset[str] = frozenset()
     untimed: frozenset[int] = frozenset()
-    ignored: int = 0
-    ignored_fields: dict[str, int] = {}
+    ignored: IgnoredFields = msgspec.field(default_factory=IgnoredFields)
 
     @property
     def event_count(self) -> int:
         return len(self.events) + len(self.rejected)
-
-    def ignore(self, field: str) -> None:
-        """Count a field of an event that is not stored."""
-        self.ignored += 1
-        if field in self.ignored_fields or len(self.ignored_fields) < MAX_NAMES:
-            self.ignored_fields[field] = self.ignored_fields.get(field, 0) + 1
 
     def excerpts(self, indexes: Sequence[int], longest: int) -> list[str]:
         """Return the beginnings of these events as sent, with anything that looks like a key removed."""
@@ -90,7 +97,6 @@ class Batch(Struct):
 _KEY = re.compile(r"(fuse|fmcp)_\w+")
 
 
-MAX_NAMES: Final = 100
 _LONGEST: Final = 16 * 1024
 """Fields of an event are not counted beyond this length: their names would take a hundred times its memory."""
 
@@ -160,19 +166,19 @@ def _check(body: bytes) -> Batch:
 def _count_other_fields(batch: Batch) -> Batch:
     events = _split(batch.body)
     for position in batch.events.positions:
-        for name in _fields_of(events[position]):
-            if name not in EVENT_FIELDS:
-                batch.ignore(name)
+        for name in unknown_fields(events[position], EVENT_FIELDS):
+            batch.ignored.add(name)
     return batch
 
 
-def _fields_of(raw_event: Raw) -> Iterable[str]:
+def unknown_fields(raw_event: Raw, known: Set[str]) -> list[str]:
+    """Return the names of an event's other fields; none for a very long event, or for anything but an object."""
     if len(bytes(raw_event)) > _LONGEST:
-        return ()
+        return []
     try:
-        return _FIELDS.decode(raw_event)
+        return [name for name in _FIELDS.decode(raw_event) if name not in known]
     except msgspec.DecodeError:
-        return ()
+        return []
 
 
 def _with_event_ids(body: bytes, field: str) -> bytes:

@@ -30,17 +30,19 @@ class Remarks(Struct, frozen=True):
     @classmethod
     def of(cls, batch: Batch, received_at: datetime) -> Self:
         """Return the remarks on the valid events of a batch."""
-        most = sorted(batch.ignored_fields.items(), key=lambda item: -item[1])[:NAMED]
-        return cls(
-            unlikely_times(batch.events, received_at),
-            batch.ignored,
-            {truncate(name.replace("\0", ""), MAX_NAME): count for name, count in most},
-        )
+        fields = batch.ignored
+        return cls(unlikely_times(batch.events, received_at), fields.count, most_frequent(fields.names))
 
     @property
     def warnings(self) -> list[str]:
         times = [unlikely_times_sentence(self.unlikely_times)] if self.unlikely_times else []
         return times + ([ignored_fields_sentence(self.ignored_fields)] if self.ignored_fields else [])
+
+
+def most_frequent(fields: Mapping[str, int]) -> dict[str, int]:
+    """Return the most frequent fields, with names that can be stored and shown."""
+    most = sorted(fields.items(), key=lambda item: -item[1])[:NAMED]
+    return {truncate(name.replace("\0", ""), MAX_NAME): count for name, count in most}
 
 
 def unlikely_times(events: EventColumns, received_at: datetime) -> int:
@@ -56,8 +58,10 @@ def unlikely_times_sentence(count: int) -> str:
     )
 
 
-def ignored_fields_sentence(names: Iterable[str]) -> str:
+def ignored_fields_sentence(
+    names: Iterable[str], choice: str = ", or choose it as such on the source's page"
+) -> str:
     return (
         f"Fields of events that are ignored: {join_first(list(names), NAMED)}. If one is the event's ID, send it as "
-        "event_id, or choose it as such on the source's page; otherwise a retry counts twice."
+        f"event_id{choice}; otherwise a retry counts twice."
     )

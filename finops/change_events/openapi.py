@@ -70,6 +70,8 @@ def _count(description: str) -> Schema:
 
 _OF_A_PUSH: Schema = {
     "Events-Rejected": _count("Rejected events."),
+    "Events-Unlikely-Times": _count("Accepted events before 2000 or more than a day ahead."),
+    "Events-Ignored-Fields": _count("Fields of accepted events that are not stored."),
     "Events-Duplicates": _count("Accepted events already stored by an earlier push or earlier in this one."),
     "Idempotent-Replayed": {
         "description": "The response of the first request with this Idempotency-Key.",

@@ -8,7 +8,14 @@ from typing import Any, Final
 import msgspec
 
 from finops.change_events.event_rules import NOT_AN_OBJECT, NewEvent, new_event, violation, with_occurred_at
-from ingestion.parsing import MalformedBody, Rejection, raw_events, utf8_without_lone_surrogates
+from ingestion.parsing import (
+    IgnoredFields,
+    MalformedBody,
+    Rejection,
+    raw_events,
+    unknown_fields,
+    utf8_without_lone_surrogates,
+)
 
 
 class EventBatch(msgspec.Struct, frozen=True):
@@ -16,6 +23,7 @@ class EventBatch(msgspec.Struct, frozen=True):
 
     events: Sequence[NewEvent]
     rejected: Sequence[Rejection]
+    ignored: IgnoredFields
 
 
 class _UntypedEvent(msgspec.Struct):
@@ -31,6 +39,7 @@ class _UntypedEvent(msgspec.Struct):
     timestamp: msgspec.Raw = msgspec.Raw()
 
 
+_FIELDS: Final = frozenset(_UntypedEvent.__struct_fields__)
 _OBJECT: Final = msgspec.json.Decoder(_UntypedEvent)
 _WRONG: Final = object()
 """A value that every rule rejects."""
@@ -43,10 +52,12 @@ def check_events(body: bytes) -> EventBatch:
         checked = [_check(position, item) for position, item in enumerate(items)]
     except RecursionError:
         raise MalformedBody("invalid_json", "The body is nested too deeply.") from None
-    return EventBatch(
-        events=[each for each in checked if isinstance(each, NewEvent)],
-        rejected=[each for each in checked if isinstance(each, Rejection)],
-    )
+    events = [each for each in checked if isinstance(each, NewEvent)]
+    ignored = IgnoredFields()
+    for event in events:
+        for name in unknown_fields(items[event.position], _FIELDS):
+            ignored.add(name)
+    return EventBatch(events, [each for each in checked if isinstance(each, Rejection)], ignored)
 
 
 def _check(position: int, item: msgspec.Raw) -> NewEvent | Rejection:

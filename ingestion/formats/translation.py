@@ -77,7 +77,7 @@ def check_items(items: Sequence[Item], reword: Callable[[str], str]) -> Translat
     untimed = (at for at, item in enumerate(translation.items) if items[item].is_untimed)
     translation.batch.untimed = frozenset(untimed)
     for field in chain.from_iterable(item.ignored_fields for item in items if not item.problem):
-        translation.batch.ignore(field)
+        translation.batch.ignored.add(field)
     return translation
 
 

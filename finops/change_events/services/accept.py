@@ -25,6 +25,13 @@ from finops.lib import clock
 from finops.lib.advisory_lock import lock_until_commit
 from finops.lib.periods import month_start
 from ingestion.parsing import Rejection
+from ingestion.remarks import (
+    AHEAD,
+    FIRST_LIKELY,
+    ignored_fields_sentence,
+    most_frequent,
+    unlikely_times_sentence,
+)
 from ingestion.services import RevokedKeyError, idempotency
 from ingestion.services.idempotency import Receipt, Result, Retry
 
@@ -60,7 +67,7 @@ def accept_events(
         partition = _partition(batch, _contents_by_event_id(credential.source_id, batch.events))
         if not dry_run:
             _store(credential, partition)
-    receipt = _receipt(partition)
+    receipt = _receipt(batch, partition, dry_run=dry_run)
     if retry is not None and not dry_run:
         idempotency.store_answer(account_id=account.pk, retry=retry, receipt=receipt)
     return receipt
@@ -135,7 +142,21 @@ def count_events(
     )
 
 
-def _receipt(partition: Partition) -> Receipt:
+def _receipt(batch: EventBatch, partition: Partition, *, dry_run: bool) -> Receipt:
     accepted, rejected = len(partition.events) + partition.duplicates, partition.rejected
-    headers = {"Events-Rejected": str(len(rejected)), "Events-Duplicates": str(partition.duplicates)}
-    return Receipt(msgspec.json.encode(Result(accepted, len(rejected), rejected)), headers)
+    latest = clock.now() + AHEAD
+    times = [event.occurred_at for event in batch.events if event.occurred_at is not None]
+    unlikely_times = sum(not FIRST_LIKELY <= moment <= latest for moment in times)
+    headers = {
+        "Events-Rejected": str(len(rejected)),
+        "Events-Duplicates": str(partition.duplicates),
+        "Events-Unlikely-Times": str(unlikely_times),
+        "Events-Ignored-Fields": str(batch.ignored.count),
+    }
+    fields = most_frequent(batch.ignored.names)
+    warnings = [unlikely_times_sentence(unlikely_times)] if unlikely_times else []
+    warnings += [ignored_fields_sentence(fields, choice="")] if fields else []
+    return Receipt(
+        msgspec.json.encode(Result(accepted, len(rejected), rejected, (warnings if dry_run else []) or ())),
+        headers,
+    )

@@ -79,6 +79,26 @@ def test_without_a_time_it_happened_when_it_was_received(
     assert [row.occurred_at for row in stored_events()] == [now, now]
 
 
+@pytest.mark.parametrize("field", ["transaction_id", "idempotency_key", "messageId", "eventId", "uuid"])
+def test_unknown_fields_and_unlikely_times_are_counted_and_named_in_a_dry_run(
+    event_client: EventClient, field: str
+) -> None:
+    batch = [
+        event(**{field: "a"}, occurred_at="1970-01-01"),
+        event(occurred_at=..., timestamp="2999-01-01"),
+        event(kind="x", other=1),
+        5,
+    ]
+
+    dry, answer = event_client.push(*batch, path="?dry_run=true"), event_client.push(*batch)
+
+    for each in (dry, answer):
+        assert (each.headers["Events-Unlikely-Times"], each.headers["Events-Ignored-Fields"]) == ("2", "1")
+    times, fields = dry.json()["warnings"]
+    assert ("2 events are dated before 2000" in times, field in fields) == (True, True)
+    assert "warnings" not in answer.json()
+
+
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
