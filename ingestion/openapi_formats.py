@@ -104,7 +104,12 @@ def paths(parameters: list[Schema], accepted: Schema, errors: Schema) -> Schema:
                 "Push CloudEvents as clients of OpenMeter do",
                 parameters,
                 _EVENTS,
-                {"204": {"description": "All accepted.", "headers": of_events}, **problems, "400": rejected},
+                {
+                    "200": {**accepted, "headers": of_events, "description": "A dry run with warnings."},
+                    "204": {"description": "All accepted.", "headers": of_events},
+                    **problems,
+                    "400": rejected,
+                },
             )
         },
         otlp.PATH: {

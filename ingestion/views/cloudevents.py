@@ -124,7 +124,8 @@ _SHOWN: Final = 3
 
 
 class OpenMeterEvents(UsageEndpoint):
-    """The endpoint that responds as OpenMeter does: 204 if all events are stored, else 400 with a problem. Valid
+    """The endpoint that responds as OpenMeter does: 204 if all events are stored (200 with the warnings of a
+    dry run), else 400 with a problem. Valid
     events are stored in either case; if they are sent again with the others, their IDs identify them as duplicates.
     """
 
@@ -137,6 +138,8 @@ class OpenMeterEvents(UsageEndpoint):
         receipt = self.accept(request)
         result = request.data.translation.result(receipt)
         headers = _headers_of(request.data.translation, receipt, result)
+        if result.warnings and not result.rejected:  # a dry run, which a person reads
+            return Response(result, headers=headers)
         if not result.rejected:
             return Response(status=HTTPStatus.NO_CONTENT, headers=headers)
         problem = PushProblem(

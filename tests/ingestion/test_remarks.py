@@ -175,6 +175,17 @@ def test_what_a_cloudevent_has_and_is_not_stored_is_named(push_client: PushClien
     assert any("messageid" in text for text in warnings_of(cast))
 
 
+def test_a_dry_run_as_openmeter_names_them_too(push_client: PushClient) -> None:
+    path, body = "/api/usage/openmeter/api/v1/events", cloudevent(time="1970-01-01", uuid="u")
+
+    dry, answer = post(push_client, path + DRY, body), post(push_client, path, body)
+
+    times, fields = dry.json()["warnings"]
+    assert (dry.status_code, "One event is dated" in times, "uuid" in fields) == (200, True, True)
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert answer.headers["Usage-Unlikely-Times"] == answer.headers["Usage-Ignored-Fields"] == "1"
+
+
 def use(push_client: PushClient, cast: Cast, field: str) -> str:
     data = {"event_id_field": field}
     answer = signed_in(cast.member).post(f"{push_client.page}event-id-field/", data, follow=True)
