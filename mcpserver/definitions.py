@@ -51,7 +51,8 @@ def _short(name: str, argument: Schema, written_out: Mapping[str, Schema]) -> Sc
         is_same = argument == shared or (_has_choices(argument) and _bare(shared) == _bare(argument))
         if shared is not None and is_same:
             reference = _reference_to(argument, tool, shared)
-            return min(argument, reference, key=lambda each: len(msgspec.json.encode(each)))
+            choices = [argument, reference] if "description" in argument else [reference]
+            return min(choices, key=lambda each: len(msgspec.json.encode(each)))
     return argument
 
 

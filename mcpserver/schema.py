@@ -27,7 +27,6 @@ _SHARED_DESCRIPTIONS = {
     "cursor": "Of the last page.",
     "search": "Part of a name.",
     "top": "Maximum rows.",
-    "splits": "Shared-cost splits.",
     "dimension": "Such as service.",
     "values": "Any of these.",
     "currency": "Such as USD.",

@@ -19,7 +19,7 @@ from mcpserver.registry import ToolAccess, tool
     access=ToolAccess.READ,
     description="""
         What if: cost lines of a period under usage growth, commitments bought or ended, other prices, regions, AI models or
-        token mixes; all assumptions are listed.
+        token mixes.
     """,
     examples=[
         {"growth": [{"percent": 10}]},
