@@ -1,6 +1,6 @@
 """`make bench`, or `python -m benchmarks [NAME…]`: measure, print tables, write var/bench/NAME.json.
 
-Each bench_NAME.py has `measure() -> list[Row]`. It runs inside a world of its own (a fresh PostgreSQL, a fresh
+Each `bench_<name>.py` has `measure() -> list[Row]`. It runs inside a world of its own (a fresh PostgreSQL, a fresh
 var/) that is removed afterwards. Figures are ratios of one run where that is possible: absolute times are those of
 one machine.
 """

@@ -51,7 +51,7 @@ AWAY_SECONDS: Final = 5.0
 
 
 class AlreadyRunning(RuntimeError):
-    """Another `up` holds this checkout; `.seen` is what it wrote about itself."""
+    """Another `up` holds this checkout; `state` is what it wrote about itself."""
 
     def __init__(self, state: Mapping[str, object]) -> None:
         super().__init__("already running")

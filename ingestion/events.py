@@ -81,7 +81,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def encode_dimensions(dimensions: Mapping[str, str] | None) -> str | None:
-    """Return the JSON of dimensions in a fixed order, so that `content_of` is equal for equal events; None without."""
+    """Return the JSON of dimensions in a fixed order, so that equal events have equal content; None without."""
     return _encode(dimensions).decode() if dimensions else None
 
 

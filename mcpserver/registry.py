@@ -8,12 +8,12 @@ A tool lives in `mcpserver/tools/<noun>.py` and holds no business logic; it call
     @tool(
         name="listTeams",
         title="List teams",
-        access=Access.READ,
+        access=ToolAccess.READ,
         description="The account's teams and the tag values each one owns. Start here before filtering by team.",
         examples=[{}, {"search": "core"}],
     )
     def list_teams(call: ToolCall, arguments: ListTeamsArguments) -> TeamsAnswer:
-        return team_queries.list_teams(call.account, search=arguments.search)
+        return read_teams(call.account, search=arguments.search)
 
 * Arguments and answer are msgspec Structs; `inputSchema` and the OpenAPI document come from them (schema.py), so say
   units and meaning in `Meta(description=…)`, of each argument. Arguments take `Literal` or `enum.StrEnum` for choices, `datetime.date` for

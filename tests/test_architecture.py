@@ -1,4 +1,4 @@
-"""Rules of design/architecture.md that no linter checks."""
+"""Rules of the architecture that no linter checks."""
 
 from __future__ import annotations
 

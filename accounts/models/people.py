@@ -35,7 +35,7 @@ class Theme(models.TextChoices):
     DARK = "dark", "Dark"
 
 
-class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]  # oauth_toolkit is untyped
+class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]  # django-oauth-toolkit is untyped
     """A person, who signs in by email and may belong to several accounts."""
 
     email = models.EmailField("email", max_length=254)

@@ -1,4 +1,4 @@
-"""The rules for ok, at risk and exceeded budgets. Pure: product.md, "Budgets, alerts, dashboards"."""
+"""The rules for ok, at risk and exceeded budgets. Pure."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def documented_settle_days(provider: str) -> int:
 class SourceDays:
     """The completeness data of a source. `usage_through` is the newest day with daily usage, None for a source that
     bills by the month, for which `billed_through` is the last billed day. `seen_on` is the day of the newest import
-    of its newest days; `observed` is False if unknown."""
+    of its newest days."""
 
     usage_through: date | None
     billed_through: date | None

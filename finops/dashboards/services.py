@@ -43,7 +43,7 @@ def create_dashboard(
     """Create a dashboard with its widgets, shared unless it has an owner; all or nothing.
 
     Raises UserError for a name that is taken (naming the dashboard that has it), an account at its maximum (with
-    maximum and count; personal boards do not count), and for widgets as `arranged` does; ValidationError for what the
+    maximum and count; personal boards do not count), and for widgets as `arrange_widgets` does; ValidationError for what the
     database would refuse.
     """
     with account_scope(account):
@@ -111,7 +111,7 @@ def set_dashboard_widgets(
     *, dashboard: Dashboard, actor: Actor, widgets: Sequence[WidgetDraft], version: str = ""
 ) -> Dashboard:
     """Replace a dashboard's widgets, all or nothing. Existing widgets keep their rows, and repeating the call changes
-    nothing. Raises UserError as `arranged` does, for a deleted dashboard, and for one whose layout has another version
+    nothing. Raises UserError as `arrange_widgets` does, for a deleted dashboard, and for one whose layout has another version
     (`layouts.version_of`) and would be overwritten."""
 
     def replace_all(rows: Rows) -> Rows:

@@ -35,7 +35,7 @@ ONLY: Final = "only-"
 
 @dataclass(frozen=True)
 class OwnAmount:
-    """The total of the lines of one currency, its amount `converted` to the display currency, and the part without a rate."""
+    """The total of the lines of one currency, and whether a part of it has no rate."""
 
     currency: str
     billed: Decimal

@@ -106,7 +106,7 @@ def compare_usage(
     """Return the comparison of a query; None if no day of its period is over. Up to four lake queries.
 
     Today is incomplete, so the days before it are compared with the same number of days of the earlier period.
-    `read`: the usage of all days, all groups beyond `top` as one.
+    `usage`: that of all days, all groups beyond `top` as one.
     """
     yesterday = clock.today() - timedelta(days=1)
     if metric_query.days.start > yesterday:

@@ -30,7 +30,7 @@ def standard_filter(text: str) -> str:
 
 
 class NoCondition(Exception):
-    """The filter uses more than columns; `ScimFilter.match` checks row by row."""
+    """The filter uses more than columns; its `match` checks row by row."""
 
 
 USER_COLUMNS: Final = {

@@ -205,7 +205,7 @@ def subscription_text(row: AlertSubscription, named: Callable[[str], str] = str)
     """Describe a subscription: `Budget Cloud at 80% and 100% of the actual cost, to Ops`. Load related rows first,
     else each is a query.
 
-    `named` formats the names; use `quoted` for assistants.
+    `named` formats the names; use `quote` for assistants.
     """
     return f"{trigger_text(row, named)}, to {named(row.channel.name)}"
 

@@ -50,7 +50,7 @@ def change_alert_subscription(
     after the opposite change they are. Existing anomalies that only the new settings include are skipped, also when
     they grow. With another frequency, so is the digest of past days. Of two concurrent changes the later one wins.
 
-    Raises UserError for what `find` refuses, another trigger, budget or scope, a channel that already gets the same
+    Raises UserError for what `resolve_draft` refuses, another trigger, budget or scope, a channel that already gets the same
     from another subscription (naming it), and a deleted subscription. Without a difference nothing is written.
     """
     account = subscription.account

@@ -56,7 +56,7 @@ def create_alert_subscription(
     as is a unit cost above its target. The first digest, report or change covers the current period.
 
     Anomalies of a team or cost tag are detected only if the account watches that dimension: it does from now on, and
-    `notes` say so. Raises UserError for what `find` refuses, a channel that already gets the same (naming the
+    `notes` say so. Raises UserError for what `resolve_draft` refuses, a channel that already gets the same (naming the
     subscription), an account at its maximum (with maximum and count), and a sixth watched dimension.
     """
     with account_scope(account):

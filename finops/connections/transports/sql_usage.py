@@ -1,7 +1,7 @@
 """Usage from a database, by a person's own query: one row for each customer, metric and time.
 
 A listing is one aggregation in the database: rows, sum and newest time of each month are its fingerprint, as for cost
-(`transports.sql`).
+(`transports/sql.py`).
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ class CsvFile:
 
 
 class _LineLimiter:
-    """Lines of text, counted until `held` is reset: a row may have many lines, which are all in memory."""
+    """Lines of text, counted until `pending_chars` is reset: a row may have many lines, which are all in memory."""
 
     def __init__(self, lines: Iterator[str], name: str) -> None:
         self.pending_chars = 0

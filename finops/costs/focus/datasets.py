@@ -202,7 +202,7 @@ def read_details(
     detail_keys: set[DetailKey],
 ) -> Iterator[InvoiceDetailRow]:
     """Return the details of a batch. BadCell for a missing issuer, invoice, period, currency or amount, an invalid
-    value, or a detail that is already in `known`, to which the batch is added: its amount would count twice."""
+    value, or a detail that is already in `detail_keys`, to which the batch is added: its amount would count twice."""
     for place, row in enumerate(read_rows(INVOICE_DETAILS, batch, header, findings, formats)):
         detail = InvoiceDetailRow(**row)
         if detail.detail_id:

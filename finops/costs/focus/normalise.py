@@ -57,7 +57,7 @@ Progress = Callable[[int, int], None]
 class NormalisedBill:
     """The result of `normalise`: months with readable rows, commitments, and the report.
 
-    If `straight`, the one month is read from the files while its batches are consumed: errors are raised then,
+    If `direct`, the one month is read from the files while its batches are consumed: errors are raised then,
     batches can be consumed once, and the report is complete only afterwards.
     """
 

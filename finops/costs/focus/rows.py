@@ -207,7 +207,7 @@ def convert_leniently(
     column: str,
     findings: Findings,
 ) -> pa.Array:
-    """Convert as `read` does, but invalid values become null, counted in the findings."""
+    """Convert as `convert` does, but invalid values become null, counted in the findings."""
     try:
         return convert(values, column, findings)
     except BadCell as bad:

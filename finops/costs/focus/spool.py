@@ -95,7 +95,7 @@ class Spool:
 class MonthRows:
     """A billing month in the lake's form: the cost schema, then a column for each tag key.
 
-    `parts` are batches of `spool_schema(optional)`, from the spool or the file itself; `taken` is called after each.
+    `parts` are batches of `spool_schema(optional)`, from the spool or the file itself; `on_batch` is called after each.
     """
 
     def __init__(

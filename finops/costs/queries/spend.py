@@ -88,7 +88,7 @@ def query_spend(
     errors that the caller can correct. `sources` avoids reading them again. Cost: one lake query for both sides of a
     comparison and all parts of the totals; one small query more when filters name values, and another when a value is
     not in the data. PostgreSQL: two queries, one more when a tag is used, one or two more for each lake query. After
-    splits: see `read_sums_of`. `with_notes` adds the notes of `spend_beside`: with a tag, cost tag or team, one lake
+    splits: see `read_sums_of`. `with_notes` adds `related_notes`: with a tag, cost tag or team, one lake
     query and at most three of PostgreSQL more.
     """
     return assemble(*read_spend(account, query, sources=sources, deadline=deadline, with_notes=with_notes))

@@ -66,7 +66,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Detection:
-    """A run of days outside the normal range, with the normal days in between. `said`: the day on which the run
+    """A run of days outside the normal range, with the normal days in between. `detected_on`: the day on which the run
     became significant."""
 
     kind: str

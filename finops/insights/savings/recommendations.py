@@ -73,8 +73,8 @@ from finops.lib.sentences import join_with_and
 
 @dataclass(frozen=True)
 class SavingsResult:
-    """Recommendations. `open` are deduplicated against each other; `aside` are dismissed by a person and do not
-    count."""
+    """Recommendations. `open` are deduplicated against each other; `dismissed_candidates` are dismissed by a
+    person and do not count."""
 
     days: DateRange | None = None
     open: Sequence[SavingCandidate] = ()

@@ -218,7 +218,7 @@ class Association:
 def associations(
     tagged_costs: Mapping[tuple[str, str], TaggedCosts], currencies: Sequence[str]
 ) -> list[Association]:
-    """Return associations by dimension and value. `beside` by (dimension, name)."""
+    """Return associations by dimension and value. `tagged_costs` are by (dimension, name)."""
     names_by_value: dict[tuple[str, str], list[str]] = {}
     keys = [each for each in tagged_costs if each[0] != KEY_PAIR]
     for dimension, name in sorted(

@@ -174,7 +174,7 @@ def subject_of(
     cost_tag_values: Mapping[str, Mapping[str, Amounts]],
     currencies: Sequence[str],
 ) -> Subject:
-    """Return a subject. `values` by tag key, `given` by the key of a cost tag."""
+    """Return a subject. `values` by tag key, `cost_tag_values` by the key of a cost tag."""
     owner = owner_of(group, drafts)
     costs = cost_tag_values.get(owner.key, {}) if owner else sum_over_keys(group.keys, values)
     return Subject(group, owner, costs, tuple(merges(costs, currencies)))

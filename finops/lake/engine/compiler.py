@@ -131,7 +131,7 @@ class Query:
     ) -> str:
         """The statement over these files and these days (inclusive). Raises UserError for text that SQL cannot hold.
 
-        With `waiting` it also reads the table WAITING, which has the needed columns and facts of these days only; a
+        With `waiting` it also reads INBOX_TABLE, which has the needed columns and facts of these days only; a
         `currency` with rates reads RATES_TABLE.
         """
         facts: exp.Query = select_facts(self, files, start, end, currency)

@@ -129,7 +129,7 @@ class _SourceFile:
 
 
 def _rollup_columns(source: _SourceFile, level: Level, max_rows: int) -> tuple[str, ...]:
-    """The columns of the rollup, in the file's order; empty when it would have more rows than `most`."""
+    """The columns of the rollup, in the file's order; empty when it would have more rows than `max_rows`."""
     columns = [name for name in source.columns if name not in level.dropped_columns]
     texts = [name for name in columns if name not in _amounts(columns)]
     if _group_counts(source, [texts])[0] <= max_rows:
@@ -144,7 +144,7 @@ def _rollup_columns(source: _SourceFile, level: Level, max_rows: int) -> tuple[s
 def _fitting_columns(
     source: _SourceFile, base_columns: list[str], tags: list[str], max_rows: int
 ) -> list[str]:
-    """Find by bisection as many columns as give at most `most` groups; none when the required columns alone give more."""
+    """Find by bisection as many columns as give at most `max_rows` groups; none when the required columns alone give more."""
     values = dict(zip(tags, _group_counts(source, [[name] for name in tags]), strict=True)) if tags else {}
     few = [name for name in tags if values[name] <= max_rows // MANY_VALUES]
     few.sort(key=lambda name: (values[name], name))

@@ -45,7 +45,7 @@ class SegmentRows:
 def split_segments(pending: pa.Table) -> Iterator[SegmentRows]:
     """Split a table of pending events into segments: one, and more only for more than 1,000 dimension keys.
 
-    `waiting` has the columns of USAGE_SCHEMA and DIMENSIONS. No event is lost. An event of more than 1,000 keys keeps the
+    `pending` has the columns of USAGE_SCHEMA and DIMENSIONS. No event is lost. An event of more than 1,000 keys keeps the
     first 1,000 by name; keys beyond those of 64 segments are dropped, the least used first; this is logged.
     """
     order = pc.sort_indices(pending, sort_keys=[(column, "ascending") for column in SORTED_BY])

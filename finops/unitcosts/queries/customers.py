@@ -46,7 +46,7 @@ def aliases_of(account: Account) -> dict[str, str]:
 def customers_of(
     account: Account, ids: Collection[str], aliases: dict[str, str], usage_ids: Collection[str]
 ) -> Customers:
-    """Return the customers with these ids; those in `used` count even if the table lacks them. One query."""
+    """Return the customers with these ids; those in `usage_ids` count even if the table lacks them. One query."""
     customer_ids = {*ids, *usage_ids, *(aliases[value] for value in ids if value in aliases)}
     names = Customer.objects.filter(account=account, customer_id__in=customer_ids).values_list(
         "customer_id", "name"

@@ -1,4 +1,4 @@
-"""A worker's process that does a run and is killed, by itself and with SIGKILL, right after one put: `RUN DATABASE KEY_PART`."""
+"""A worker's process that does a run and is killed, by itself and with SIGKILL, right after one put: `RUN DATABASE PART`."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def one_byte_of_a_body(connection: socket.socket) -> None:
 
 
 def drip(connection: socket.socket) -> None:
-    """A byte now and then; `SlowClients` goes on with it."""
+    """A byte now and then; `slow_clients` goes on with it."""
     connection.sendall(POST + b"Content-Length: 10000\r\n\r\n")
 
 
