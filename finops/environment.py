@@ -54,4 +54,4 @@ def _advice(name: str, names: list[str]) -> str:
     near = get_close_matches(name, names, n=1, cutoff=SIMILARITY) if len(name) >= MIN_LENGTH else []
     if near:
         return f"Did you mean {near[0]}?"
-    return "Remove it, or see README for the names." if name.startswith(PREFIX) else ""
+    return "Remove it, or see docs/configuration.md for the names." if name.startswith(PREFIX) else ""

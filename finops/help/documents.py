@@ -74,6 +74,7 @@ SECTIONS: Final[dict[str, tuple[Document, ...]]] = {
     "Administration": (
         _document("sign-on", "Single sign-on", "OpenID Connect, SAML and SCIM"),
         _document("operations", "Operations", "running the service: sizing, backup, metrics"),
+        _document("configuration", "Configuration", "every environment variable"),
         _document("scale", "Beyond one machine", "Spark Connect for large accounts"),
         _document("upgrading", "Upgrading", "new versions without a stop"),
     ),

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 
 from finops.checks import check_environment
-from finops.environment import COMMAND_LINE, FORMER, Environment, problems
+from finops.environment import COMMAND_LINE, FORMER, READ_ELSEWHERE, Environment, problems
 from finops.settings import env
 
 NAMES = ("DATABASE_URL", "LAKE_URL", "METRICS_TOKEN", "SECRET_KEY_FALLBACKS", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -19,7 +19,7 @@ NAMES = ("DATABASE_URL", "LAKE_URL", "METRICS_TOKEN", "SECRET_KEY_FALLBACKS", "O
     ("variable", "advice"),
     [
         ("FINOPS_DATABASE_URL", "Write DATABASE_URL."),
-        ("FINOPS_DEBUGGING", "Remove it, or see README for the names."),
+        ("FINOPS_DEBUGGING", "Remove it, or see docs/configuration.md for the names."),
         ("METRICS_TOKN", "Did you mean METRICS_TOKEN?"),
         ("SECRET_KEY_FALLBACK", "Did you mean SECRET_KEY_FALLBACKS?"),
         ("WEB_THREADS", FORMER["WEB_THREADS"]),
@@ -48,6 +48,15 @@ def test_the_check_knows_what_settings_read_and_shows_no_value(monkeypatch: pyte
     assert not [message for message in check_environment() if "LAKE_CACHE_BYTES" in message.msg]
     assert isinstance(env, Environment)
     assert {"SECRET_KEY", "EMAIL_URL", "LOG_LEVEL", "METRICS_LISTEN"} <= env.names
+
+
+def test_every_variable_is_in_the_documentation() -> None:
+    text = (Path(settings.BASE_DIR) / "docs" / "configuration.md").read_text()
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    documented = {name for cell in cells for name in re.findall(r"`([A-Z_]+)`", cell)}
+
+    assert (env.names | READ_ELSEWHERE) - documented - COMMAND_LINE == set()
+    assert {name for name in documented if not name.startswith("AWS_")} <= env.names | READ_ELSEWHERE
 
 
 def test_variables_of_the_command_line_are_known() -> None:

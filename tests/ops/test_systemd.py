@@ -58,7 +58,7 @@ def test_every_variable_of_the_units_is_one_of_the_settings() -> None:
 
 
 def test_the_example_has_what_production_refuses_to_start_without() -> None:
-    required = set(re.findall(r"`([A-Z_]+)` •", (ROOT / "README.md").read_text()))
+    required = set(re.findall(r"`([A-Z_]+)` •", (ROOT / "docs" / "configuration.md").read_text()))
 
     assert required
     assert required - of_example() == set()
