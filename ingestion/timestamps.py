@@ -86,6 +86,12 @@ _COMMENT = re.compile(r"((?:[+-]\d\d:?\d\d|UTC|GMT|Z))\s*\([^()]*\)$")
 # dateutil reads GMT+0100 as POSIX does, an hour behind UTC; senders mean an hour ahead.
 _OF_UTC = re.compile(r"\b(?:UTC|GMT)(?=[+-]\d)")
 
+# `2026-11-20 12:00:00 +0000 UTC m=+0.1`, as Go writes it.
+_OF_GO = re.compile(
+    r"(?P<iso>\d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d(?:\.\d+)?\ [+-]\d{4}) \ (?:[A-Z]{1,5}|[+-]\d\d(?:\d\d)?) (?:\ m=[+-]\d+\.\d+)?",
+    re.ASCII | re.VERBOSE,
+)
+
 # `15 Mar -44`: dateutil reads the sign as a separator, and the year 0000 as 2000.
 _YEAR_BELOW_0 = re.compile(r"^[^:]*\s[-\u2212]\d")
 _YEAR_0 = re.compile(r"\b0{3,}\b")
@@ -93,6 +99,9 @@ _YEAR_0 = re.compile(r"\b0{3,}\b")
 _DOTTED = re.compile(r"(?<![\d.:])\d{1,2}\.\s?(?P<month>\d{1,2})\.\s?(?:\d{4}|\d{2})(?![\d.:])", re.ASCII)
 # dateutil takes the day first also after the year.
 _YEAR_FIRST = re.compile(r"^\D*\d{4}\s+\d | (?<!\d)\d{4}\s?([./\-])\s?\d{1,2}\s?\1", re.ASCII | re.VERBOSE)
+
+# Nobody writes 26 Nov 20 with the year first.
+_MONTH_NAME = re.compile(rf"(?<![a-z])(?:{'|'.join(_MONTHS)})", re.IGNORECASE)
 
 # Equal only in the time of day: the results differ if the text leaves out a part of the date.
 _DEFAULTS = (datetime(2001, 2, 3), datetime(2004, 11, 28))  # noqa: DTZ001 the text may contain a zone
@@ -151,6 +160,8 @@ def _parse_moment(stripped: str) -> datetime | None:
     """Parse the text. Raises ValueError and OverflowError for a text that is not a time."""
     if stripped.startswith(("-", "\u2212")):
         raise ValueError("a year below 1, or a number")
+    if match := _OF_GO.fullmatch(stripped):
+        stripped = match["iso"]
     if match := _ISO.fullmatch(stripped):
         return _from_iso(match.groupdict())
     if _DIGITS.fullmatch(stripped) and not (stripped.isdecimal() and len(stripped) in _DIGITS_OF_DATES):
@@ -237,6 +248,8 @@ def _from_iso(parts: dict[str, str | None]) -> datetime:
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
     smallest = 1 if parts["second"] else 60 if parts["minute"] else 3600
     digits = parts["fraction"] or "0"
+    if len(digits) == 2 and not parts["minute"]:
+        raise AmbiguousTimestamp("its hour has minutes or a fraction; write 2026-11-02T10:00:00Z")
     fraction = timedelta(microseconds=int(digits) * smallest * 10**6 // 10 ** len(digits))
     # 24:00 is the end of the day, and second 60 a leap second: 00:00 of the next day, second 0 of the next minute.
     if minute > 59 or second > 60 or (hour, minute, second, fraction) > (24, 0, 0, timedelta()):
@@ -297,7 +310,7 @@ def _from_dateutil(text: str) -> datetime | None:
     if first.year == 2000 and _YEAR_0.search(text) and "2000" not in text:
         raise ValueError("a year below 1")
     if not _YEAR_FIRST.search(text):
-        orders = ("dayfirst",) if dotted else ("dayfirst", "yearfirst")
+        orders = ("dayfirst",) if dotted or _MONTH_NAME.search(text) else ("dayfirst", "yearfirst")
         readings = [_other_reading(text, order) for order in orders]
         if days := [str(other.date()) for other in readings if other not in (None, first)]:
             raise AmbiguousTimestamp(

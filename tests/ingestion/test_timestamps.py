@@ -78,6 +78,8 @@ def test_iso_8601_is_read_in_its_forms(text: str, moment: str) -> None:
         ("fri, 20 nov 2026 12:00:00 pdt", "2026-11-20T19:00:00"),
         ("Fri, 20 Nov 2026 12:00:00", "2026-11-20T12:00:00"),
         ("Fri, 20 Nov 2026 12:00:00 +0200 (CEST)", "2026-11-20T10:00:00"),
+        ("Fri, 03 Apr 26 12:00:00 GMT", "2026-04-03T12:00:00"),
+        ("Friday, 20-Nov-26 12:00:00 UTC", "2026-11-20T12:00:00"),
     ],
 )
 def test_rfc_2822_is_read(text: str, moment: str) -> None:
@@ -93,6 +95,12 @@ def test_rfc_2822_is_read(text: str, moment: str) -> None:
         ("Fri Nov 20 12:00:00 UTC 2026", "2026-11-20T12:00:00"),
         ("2026/11/20 12:00", "2026-11-20T12:00:00"),
         ("20-Nov-2026", "2026-11-20"),
+        ("03-APR-26", "2026-04-03"),
+        ("20 Nov 26 3:05 pm", "2026-11-20T15:05:00"),
+        ("2026-11-20 12:00:00 +0000 UTC", "2026-11-20T12:00:00"),
+        ("2026-11-20 12:00:00.123456789 -0800 PST m=+0.000012", "2026-11-20T20:00:00.123456"),
+        ("2026-11-20 12:00:00 +0530 IST", "2026-11-20T06:30:00"),
+        ("2026-11-20 12:00:00 +0300 +03", "2026-11-20T09:00:00"),
         ("20/11/2026", "2026-11-20"),
         ("12/12/2026", "2026-12-12"),
         ("11/20/2026 3:05 pm", "2026-11-20T15:05:00"),
@@ -234,6 +242,8 @@ def test_unix_seconds_and_milliseconds_are_read(text: str, moment: str) -> None:
         ("2026-11-20 12:00 Asia/Tokyo Europe/Berlin", "a zone twice"),
         ("1763640000 Europe/Berlin", "a zone twice"),
         ("2011123012", "unix seconds or a date with its hour"),
+        ("2026-11-20 12.30", "its hour has minutes or a fraction"),
+        ("2026-11-20T12,50Z", "its hour has minutes or a fraction"),
         ("1763640000000000", "in seconds (10 digits) or milliseconds (13)"),
     ],
 )
