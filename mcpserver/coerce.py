@@ -23,7 +23,16 @@ from finops.lib.errors import UserError, nearest_choices, unknown_value
 from finops.lib.periods import PERIOD_ALIASES
 
 HOST_ARGUMENTS = frozenset(
-    ("_meta", "action", "chatInput", "random_string", "sessionId", "toolCallId", "wait_for_previous")
+    (
+        "_meta",
+        "action",
+        "chatInput",
+        "random_string",
+        "security_context",
+        "sessionId",
+        "toolCallId",
+        "wait_for_previous",
+    )
 )
 """Arguments that hosts add to those of the model; docs/connect-an-assistant.md names the hosts."""
 
@@ -263,7 +272,7 @@ def _coerce_list(kind: inspect.CollectionType, value: Any, path: str) -> list[An
 
 
 def _coerce_struct(kind: inspect.StructType, value: Any, path: str) -> dict[str, Any]:
-    members = _parse_json(value, dict) if isinstance(value, str) else value
+    members = _members(value)
     if not isinstance(members, dict):
         fields = ", ".join(field.encode_name for field in kind.fields)
         _refuse(path, value, "an object", f"Its fields are {fields}")
@@ -271,13 +280,19 @@ def _coerce_struct(kind: inspect.StructType, value: Any, path: str) -> dict[str,
 
 
 def _coerce_dict(kind: inspect.DictType, value: Any, path: str) -> dict[str, Any]:
-    members = _parse_json(value, dict) if isinstance(value, str) else value
+    members = _members(value)
     if not isinstance(members, dict):
         _refuse(path, value, "an object")
     return {
         _coerce(kind.key_type, key, path): _coerce(kind.value_type, item, f"{path}.{key[:_MAX_EXCERPT]}")
         for key, item in members.items()
     }
+
+
+def _members(value: Any) -> Any:
+    """Return an object that may be JSON text, or PHP's empty list in place of an empty object; else the value."""
+    members = _parse_json(value, dict) if isinstance(value, str) else value
+    return {} if members == [] else members
 
 
 def _parse_json(text: str, kind: type) -> Any:

@@ -1,7 +1,7 @@
 """JSON-RPC 2.0: parses messages and encodes results. Independent of HTTP and MCP.
 
-Two rules are stricter than the standard, as every MCP revision requires: `params` is an object, and an id is a string
-or an integer. An error about a message whose id cannot be read has no `id` member (`null` is in no MCP schema); only
+Two rules are stricter than the standard, as every MCP revision requires: `params` is an object (clients in PHP write an
+empty one as `[]`), and an id is a string or an integer. An error about a message whose id cannot be read has no `id` member (`null` is in no MCP schema); only
 refusals by HTTP have `null`, as the standard requires, since their reader need not know MCP.
 """
 
@@ -140,13 +140,13 @@ def _call(value: dict[str, Any], id_: Id | None) -> Message:
     method, params = value["method"], value.get("params", {})
     if not isinstance(method, str):
         return _invalid("method must be a string.", id_)
-    if not isinstance(params, dict):
+    if not isinstance(params, dict) and params != []:
         return _invalid("params must be an object.", id_)
     if "id" not in value:
-        return RpcNotification(method, params)
+        return RpcNotification(method, params or {})
     if id_ is None:
         return _invalid("id must be a string or an integer.")
-    return Request(id_, method, params)
+    return Request(id_, method, params or {})
 
 
 def _invalid(message: str, id_: Id | None = None) -> Invalid:

@@ -320,7 +320,7 @@ def _text(params: Mapping[str, Any], name: str, where: str = "params") -> str:
 
 def _object(params: Mapping[str, Any], name: str, where: str = "params") -> Mapping[str, Any]:
     value = params.get(name)
-    if value is None:
+    if value is None or value == []:  # PHP's empty object
         return {}
     if not isinstance(value, dict):
         raise RpcError(Code.INVALID_PARAMS, f"{where}.{name} must be an object.")

@@ -237,7 +237,7 @@ def test_without_values_nothing_is_suggested(mcp_client: McpClient, argument: st
         ({"argument": {"name": "teem", "value": ""}}, "weekly has no argument teem. Nearest: team."),
         ({"argument": {"name": "team"}}, "params.argument.value must be a string."),
         ({"argument": "team"}, "params.argument must be an object."),
-        ({"context": {"arguments": []}}, "params.context.arguments must be an object."),
+        ({"context": {"arguments": ["x"]}}, "params.context.arguments must be an object."),
     ],
 )
 def test_a_malformed_completion_is_refused(

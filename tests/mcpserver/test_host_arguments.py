@@ -22,6 +22,7 @@ ADDED: dict[str, Any] = {
     "action": "sendMessage",
     "chatInput": "What did we spend?",
     "random_string": "x",
+    "security_context": {"agent_fingerprint": {"uuid_str": "1"}},
     "sessionId": "4f1c",
     "toolCallId": "call_0BCIShth4lxZuYr4coSp4E5E",
     "wait_for_previous": True,
@@ -81,6 +82,23 @@ def test_a_write_is_the_same_with_what_a_host_adds_and_its_objects_as_text(
     (placed,) = board["dashboard"]["widgets"]
     assert (placed["config"], placed["position"]["x"], placed["position"]["y"]) == ({"text": "Hello"}, 6, 2)
     assert Dashboard.objects.unscoped().filter(account=cast.account, name="Of a host").exists()
+
+
+@requirement("tools:kindness")
+def test_an_empty_list_is_the_empty_object_of_a_client_in_php(
+    mcp_client: McpClient, writer: McpClient
+) -> None:
+    body = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": []}'
+    assert json.loads(mcp_client.http(body).content)["result"]["tools"]
+    answer = mcp_client.result("tools/call", {"name": "listBudgets", "arguments": []})
+    assert not answer["isError"]
+    widgets = [{"type": "total", "config": []}]
+    board = writer.ask("create_dashboard", name="Of PHP", widgets=widgets)
+    assert len(board["dashboard"]["widgets"]) == 1
+    for arguments in ([1], "x"):
+        assert (
+            mcp_client.error("tools/call", {"name": "listBudgets", "arguments": arguments})["code"] == -32602
+        )
 
 
 @requirement("tools:unknown-argument")
