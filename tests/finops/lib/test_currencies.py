@@ -22,7 +22,20 @@ from finops.lib.errors import UserError
         ("british pounds", ["GBP"]),
         ("£", ["GBP"]),
         ("Yen", ["JPY"]),
-        ("¥", ["JPY"]),
+        ("¥", ["JPY", "CNY"]),
+        ("￥", ["JPY", "CNY"]),
+        ("元", ["CNY"]),
+        ("RMB", ["CNY"]),
+        ("kr", ["SEK", "NOK", "DKK", "ISK"]),
+        ("zł", ["PLN"]),
+        ("Kč", ["CZK"]),
+        ("Ft", ["HUF"]),
+        ("₽", ["RUB"]),
+        ("₺", ["TRY"]),
+        ("₴", ["UAH"]),
+        ("R$", ["BRL"]),
+        ("Rs.", ["INR", "PKR"]),
+        ("pounds sterling", ["GBP"]),
         ("Swiss francs", ["CHF"]),
         ("kroner", ["DKK", "NOK"]),
         ("dollers canadian", ["CAD"]),
@@ -35,7 +48,8 @@ def test_a_name_or_symbol_means_these_codes(text: str, codes: list[str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "first"), [("dollars", "USD"), ("dollar", "USD"), ("pounds", "GBP"), ("rupees", "INR")]
+    ("text", "first"),
+    [("dollars", "USD"), ("dollar", "USD"), ("dólares", "USD"), ("pounds", "GBP"), ("rupees", "INR")],
 )
 def test_of_many_the_one_with_the_best_known_symbol_is_first(text: str, first: str) -> None:
     codes = named_currencies(text)
@@ -51,6 +65,10 @@ def test_of_many_the_one_with_the_best_known_symbol_is_first(text: str, first: s
         ("usd", "USD"),
         (" € ", "EUR"),
         ("CHF", "CHF"),
+        ("$", "USD"),
+        ("US$", "USD"),
+        ("Ft", ""),
+        ("kr", ""),
         ("all", ""),
         ("pounds", ""),
         ("call", ""),
@@ -68,3 +86,11 @@ def test_a_name_is_refused_with_the_codes_that_it_may_mean() -> None:
     assert error.value.field == "display_currency"
     assert error.value.message.endswith("Nearest: USD.")
     assert currency_code(" usd ") == "USD"
+
+
+@pytest.mark.parametrize("text", ["default", "undefined", "my currency", "bitcoin"])
+def test_a_word_that_names_no_currency_has_no_similar_code(text: str) -> None:
+    with pytest.raises(UserError) as error:
+        currency_code(text)
+
+    assert "Nearest" not in error.value.message
