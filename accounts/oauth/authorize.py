@@ -26,7 +26,7 @@ from oauthlib.oauth2.rfc6749 import errors
 
 from accounts.models import Account, Membership, OAuthApplication, OAuthConnection, Role, User
 from accounts.oauth.clients import host_of_client
-from accounts.oauth.error_text import DESCRIPTIONS
+from accounts.oauth.error_text import DESCRIPTIONS, PKCE, REWORDED
 from accounts.oauth.provider import WRITE_SCOPE
 from accounts.oauth.redirects import host_of, is_on_this_device, origin_for_csp
 from accounts.oauth.resource import is_ours, issuer, resource
@@ -245,9 +245,7 @@ class AuthorizeView(BaseAuthorizationView):
         if repeated:  # RFC 6749, 3.1; oauthlib checks five parameters only
             raise _refusal(auth_request, "invalid_request", "Duplicate parameter.")
         if method != "S256" or not _S256.fullmatch(auth_request.code_challenge):
-            raise _refusal(
-                auth_request, "invalid_request", "Send code_challenge with code_challenge_method=S256."
-            )
+            raise _refusal(auth_request, "invalid_request", PKCE)
         if not all(is_ours(uri) for uri in self.request.GET.getlist("resource") if uri):
             raise _refusal(auth_request, "invalid_target", f"Send resource={resource()}, or leave it out.")
 
@@ -309,7 +307,8 @@ class AuthorizeView(BaseAuthorizationView):
 
     def error_response(self, error: OAuthToolkitError, application: Any, **kwargs: Any) -> HttpResponse:
         oauth_error = error.oauthlib_error
-        oauth_error.description = oauth_error.description or DESCRIPTIONS.get(oauth_error.error, "")
+        description = oauth_error.description or DESCRIPTIONS.get(oauth_error.error, "")
+        oauth_error.description = REWORDED.get(description, description)
         if isinstance(error, FatalClientError) or not oauth_error.redirect_uri:
             context = {
                 "error": oauth_error,

@@ -80,7 +80,7 @@ def _form_problem(request: HttpRequest) -> HttpResponse | None:
     if request.META.get("QUERY_STRING"):
         return problem(400, "invalid_request", "Send parameters in the body, not in the URL.")
     if request.content_type != FORM:
-        return problem(400, "invalid_request", f"The body is {FORM}.")
+        return problem(400, "invalid_request", f"Send the body as {FORM}.")
     length = request.META.get("CONTENT_LENGTH") or ("" if ARRIVING in request.META else "0")
     if not length.isdecimal() or int(length[:20]) > MAX_BODY:
         return problem(413, "invalid_request", f"The body is larger than {MAX_BODY} bytes.")

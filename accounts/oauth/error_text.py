@@ -20,6 +20,10 @@ DESCRIPTIONS: Final = {
 }
 """By error code, for errors that oauthlib does not describe."""
 
+PKCE: Final = "Send code_challenge with code_challenge_method=S256."
+REWORDED: Final = {"Code challenge required.": PKCE, "Transform algorithm not supported.": PKCE}
+"""By description of oauthlib, for those that do not say what to send."""
+
 
 def plain(text: str) -> str:
     """Return the text in the characters of an `error_description` (RFC 6749, 5.2): ASCII without quotation mark and

@@ -86,6 +86,21 @@ def test_a_refused_grant_redirects_to_the_client_with_state_and_issuer(
 @pytest.mark.parametrize(
     "changes",
     [
+        {"code_challenge": None, "code_challenge_method": None},
+        {"code_challenge_method": ""},
+        {"code_challenge_method": "S512"},
+        {"code_challenge_method": None},
+    ],
+)
+def test_an_error_of_pkce_names_the_parameters_to_send(cast: Cast, changes: dict[str, Any]) -> None:
+    description = answer_of(ask(cast, OAuthClient(), **changes))["error_description"]
+
+    assert "code_challenge_method=S256" in description
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
         {"client_id": "unknown"},
         {"client_id": None},
         {"client_id": "a" * 300},
