@@ -6,6 +6,7 @@ Texts of the JSON may have placeholders: `{"content": "{{text}}"}`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +23,7 @@ EXAMPLES: Final = {
     "Google Chat": '{"text": "{{text}}"}',
     "Discord": '{"content": "{{text}}", "allowed_mentions": {"parse": []}}',
 }
-_PLACEHOLDER: Final = re.compile(r"\{\{\s*(\w*)\s*\}\}")
+_PLACEHOLDER: Final = re.compile(r"\{\{(.*?)\}\}")
 # Google Chat calls people for <users/all>, Discord for <@1>, <@&1> and the words.
 _CALLS: Final = re.compile(r"<(?=[@#!&u])|@(?=(?:all|channel|everyone|here)\b)", re.IGNORECASE)
 
@@ -39,10 +40,14 @@ def check_template(template: str) -> None:
         raise UserError(f"template: not valid JSON: {error}.", field="template") from error
     if not isinstance(value, dict):
         raise UserError("template: write a JSON object.", field="template")
-    for name in _PLACEHOLDER.findall(template):
-        if name not in PLACEHOLDERS:
-            names = ", ".join(PLACEHOLDERS)
-            raise UserError(f"template: {{{{{name[:80]}}}}} is none of {names}.", field="template")
+    _fill(value, _check_name)
+
+
+def _check_name(name: str) -> str:
+    if name not in PLACEHOLDERS:
+        names = ", ".join(PLACEHOLDERS)
+        raise UserError(f"template: {{{{{name[:80]}}}}} is none of {names}.", field="template")
+    return name
 
 
 def fill_template(template: str, message: Message, account: str) -> dict[str, Any]:
@@ -60,17 +65,17 @@ def fill_template(template: str, message: Message, account: str) -> dict[str, An
         "account": account,
     }
     plain = {name: _CALLS.sub("\\g<0>\u200b", value) for name, value in values.items()}
-    body: dict[str, Any] = _fill(msgspec.json.decode(template), plain)
+    body: dict[str, Any] = _fill(msgspec.json.decode(template), plain.__getitem__)
     return body
 
 
-def _fill(value: Any, values: dict[str, str]) -> Any:
+def _fill(value: Any, text_of: Callable[[str], str]) -> Any:
     match value:
         case str():
-            return _PLACEHOLDER.sub(lambda name: values[name[1]], value)
+            return _PLACEHOLDER.sub(lambda match: text_of(match[1].strip()), value)
         case dict():
-            return {key: _fill(each, values) for key, each in value.items()}
+            return {_fill(key, text_of): _fill(each, text_of) for key, each in value.items()}
         case list():
-            return [_fill(each, values) for each in value]
+            return [_fill(each, text_of) for each in value]
         case _:
             return value

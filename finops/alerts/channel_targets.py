@@ -214,7 +214,7 @@ def _webhook_target(values: Mapping[str, object], signing_secret: str) -> Target
     template = str(values.get("template", "")).strip()
     check_template(template)
     return WebhookTarget(
-        url=_url(values),
+        url=_url(values, needs_path=not template),  # ntfy reads JSON at the root
         headers=_headers(str(values.get("headers", ""))),
         template=template,
         signing_secret=signing_secret or new_signing_secret(),
@@ -251,10 +251,10 @@ _READERS: Final[Mapping[str, Callable[[Mapping[str, object], str], Target]]] = {
 }
 
 
-def _url(values: Mapping[str, Any]) -> str:
+def _url(values: Mapping[str, Any], *, needs_path: bool = True) -> str:
     url = str(values.get("url", "")).strip()
     outbound.check_url(url, field="url")
-    if urlsplit(url).path in ("", "/"):
+    if needs_path and urlsplit(url).path in ("", "/"):
         raise UserError("url: enter the full webhook URL, including its path.", field="url")
     return url
 

@@ -6,6 +6,7 @@ import json
 import re
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urljoin
 
 import msgspec
 import pytest
@@ -229,6 +230,23 @@ def test_a_webhook_has_headers_and_a_body_of_its_own(
     assert "Spent: 812.50 USD" in text
     assert text.endswith(message().url)
     assert channel.shown_target.endswith(", Authorization, X-Team, own body")
+
+
+def test_a_body_of_ones_own_may_go_to_the_root_with_placeholders_anywhere(
+    acme: Account, receiver: Receiver
+) -> None:
+    """As ntfy reads JSON."""
+    template = r'{"topic": "finops", "{{kind}}": ["\u007b\u007b severity }}", 4], "click": "{{ url }}"}'
+    receiver.url = urljoin(receiver.url, "/")
+    channel, _secret = create_webhook(acme, receiver, template=template)
+    deliver(channel)
+    run_deliveries()
+
+    assert receiver.requests[0].json == {
+        "topic": "finops",
+        "budget": [message().severity, 4],
+        "click": message().url,
+    }
 
 
 def test_a_receiver_that_repeats_a_header_shows_it_nowhere(acme: Account, receiver: Receiver) -> None:
