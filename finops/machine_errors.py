@@ -24,6 +24,9 @@ from mcpserver.views import ID_BYTES
 
 URLS: Final = "finops.machine_endpoints"
 _BODY_KINDS: Final = ("json", "protobuf")
+_METADATA: Final = "/.well-known/oauth-authorization-server"
+_OTHER_METADATA: Final = ("openid-configuration", "oauth-authorization-server")
+"""Names of the document that clients look for, also below or before the server's path."""
 _ONLY_METRICS: Final = "OpenTelemetry: only metrics are read, at {url}. Set OTEL_TRACES_EXPORTER=none and OTEL_LOGS_EXPORTER=none."
 
 
@@ -67,6 +70,8 @@ def is_of_mcp(request: HttpRequest) -> bool:
 
 
 def _right_address(request: HttpRequest) -> str:
+    if any(name in request.path_info for name in _OTHER_METADATA):
+        return f"The metadata of the authorization server is at {settings.PUBLIC_URL}{_METADATA}"
     if is_of_mcp(request):
         return f"The MCP server is at {resource()}"
     if request.path_info.endswith(("/v1/traces", "/v1/logs")):

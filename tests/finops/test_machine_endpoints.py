@@ -54,6 +54,15 @@ def test_an_address_with_a_slash_is_the_same_address(route: Route, method: str) 
         ("/api/usage/otlp/v1/logs/", "/api/usage/otlp/v1/metrics"),
         ("/api/usage/otlp", "/api/usage/otlp/v1/metrics"),
         ("/v1/metrics", "/api/usage/otlp/v1/metrics"),
+        *(
+            (path, "/.well-known/oauth-authorization-server")
+            for path in (
+                "/.well-known/openid-configuration",
+                "/.well-known/openid-configuration/api/mcp",
+                "/.well-known/oauth-authorization-server/api/mcp",
+                "/api/mcp/.well-known/openid-configuration",
+            )
+        ),
     ],
 )
 def test_a_wrong_address_names_the_right_one(path: str, right: str) -> None:
