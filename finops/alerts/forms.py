@@ -22,6 +22,10 @@ from finops.unitcosts.models import UnitMetric
 Kind, Trigger = AlertChannel.Kind, AlertSubscription.Trigger
 
 KEEP_HINT = "Leave empty to keep the current value."
+# A secret does not stay with a new address, where whoever enters that would receive it.
+KEEP_ALL_HINT = (
+    "Leave this and the fields below empty to keep their values. Otherwise what is empty is removed."
+)
 
 
 def _secret(label: str, help_text: str, missing: str) -> forms.CharField:
@@ -66,8 +70,8 @@ def _target_fields(kind: str) -> dict[str, forms.Field]:
             "headers": _lines("Headers", "One per line, such as Authorization: Bearer abc. Kept secret."),
             "template": _lines(
                 "Body",
-                "Empty for the signed JSON of docs/alert-channels.md. Otherwise JSON with placeholders. "
-                + " ".join(f"{name}: {template}." for name, template in EXAMPLES.items()),
+                "Empty for the documented JSON. Otherwise JSON with placeholders, such as "
+                + " or ".join(f"{template} for {name}" for name, template in EXAMPLES.items()),
             ),
         }
     helps = {
@@ -100,10 +104,11 @@ class ChannelForm(forms.Form):
     def __init__(self, kind: str, *args: Any, channel: AlertChannel | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.kind, self.channel = kind, channel
-        for name, field in _target_fields(kind).items():
-            if channel is not None:
-                field.required = False
-                field.help_text = KEEP_HINT
+        fields = _target_fields(kind)
+        if channel is not None:
+            next(iter(fields.values())).help_text = KEEP_ALL_HINT if len(fields) > 1 else KEEP_HINT
+        for name, field in fields.items():
+            field.required = field.required and channel is None
             self.fields[name] = field
 
     @property

@@ -95,6 +95,24 @@ def test_a_webhooks_secret_is_shown_once_and_signs(acme: Account, member: Client
     assert "for 24 hours" not in page
 
 
+def test_a_webhook_with_a_new_address_loses_its_headers_and_one_without_keeps_all(
+    acme: Account, member: Client, receiver: Receiver
+) -> None:
+    fields = {"name": "Hook", "url": receiver.url, "headers": "X-Key: s3cr3t-value"}
+    member.post(f"{URL}channels/new/?kind=webhook", fields)
+    hook = AlertChannel.objects.get(name="Hook")
+    edit, sealed = f"channels/{hook.pk}/edit/", hook.target
+    assert "Otherwise what is empty is removed." in html_of(member, edit)
+
+    member.post(f"{URL}{edit}", {"name": "Renamed"})
+    hook.refresh_from_db()
+    assert (hook.name, hook.target) == ("Renamed", sealed)
+    assert member.post(f"{URL}{edit}", {"name": "Renamed", "headers": "X-Key: b"}).status_code == 422
+    member.post(f"{URL}{edit}", {"name": "Renamed", "url": receiver.url})
+    hook.refresh_from_db()
+    assert "X-Key" not in hook.shown_target
+
+
 def test_a_channel_is_made_changed_and_deleted(acme: Account, member: Client, receiver: Receiver) -> None:
     member.post(f"{URL}channels/new/?kind=slack", {"name": "#ops", "url": receiver.url})
     hook = AlertChannel.objects.get(name="#ops")
