@@ -69,7 +69,7 @@ class Batch(Struct):
 
     `rounded` are the indexes of events whose quantity had too many places, ascending. `gauges` are metrics whose last
     value of a day counts, unless the account has them already. `untimed` are the indexes of events whose time is that of
-    receipt.
+    receipt. `event_id_field` is the name by which the sender knows event_id.
     """
 
     events: EventColumns = msgspec.field(default_factory=lambda: EventColumns.of([]))
@@ -80,6 +80,7 @@ class Batch(Struct):
     rounded: list[int] = []
     gauges: frozenset[str] = frozenset()
     untimed: frozenset[int] = frozenset()
+    event_id_field: str = "event_id"
     ignored: IgnoredFields = msgspec.field(default_factory=IgnoredFields)
 
     @property
@@ -142,7 +143,7 @@ def check_batch(body: bytes, *, event_id_field: str = "") -> Batch:
             return _check(body)
         batch = _check(_with_event_ids(_without_lone_surrogates(body), event_id_field))
         batch.rejected = [_name_own_field(rejection, event_id_field) for rejection in batch.rejected]
-        batch.body = body
+        batch.body, batch.event_id_field = body, event_id_field
         return batch
     except RecursionError:
         raise MalformedBody("invalid_json", "The body is nested too deeply.") from None

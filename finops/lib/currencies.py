@@ -76,7 +76,7 @@ def named_currencies(text: str) -> list[str]:
         return [*by_symbol[text]]
     words = chain(*(get_close_matches(word, by_word, 1, _SIMILAR) for word in _WORD.findall(text)))
     codes = [by_word[word] for word in words]
-    common = [code for code in codes[0] if all(code in others for others in codes)] if codes else []
+    common = [code for code in codes[0] if all(code in each for each in codes)] if codes else []
     return (common or [*dict.fromkeys(chain(*codes))])[:_MAX_NAMED]
 
 

@@ -121,7 +121,8 @@ def _partition(
     positions = batch.events.positions
     for at, (digest, content) in enumerate(zip(digests, contents, strict=True)):
         if digest is not None and known_contents[digest] != content:
-            rejected.append(Rejection(positions[at], OTHER_CONTENT))
+            error = OTHER_CONTENT.replace("event_id", batch.event_id_field, 1)
+            rejected.append(Rejection(positions[at], error))
         elif digest not in known:
             new_positions.append(at)
             if digest is not None:

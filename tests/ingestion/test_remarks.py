@@ -232,7 +232,7 @@ def test_a_field_as_event_id_has_the_rules_of_an_event_id(push_client: PushClien
     assert {at: error for at, error in errors.items() if at not in (1, 10)} == dict.fromkeys(
         (4, 5, 6, 7), rule
     )
-    assert errors[1] == "event_id must not be that of an event with other content"
+    assert errors[1] == "uuid must not be that of an event with other content"
     assert (again.headers["Usage-Duplicates"], again.headers["Usage-Ignored-Fields"]) == ("4", "1")
 
 
