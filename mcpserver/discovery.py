@@ -7,12 +7,13 @@ import ipaddress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from accounts.oauth.cors import open_to_browsers
 from accounts.oauth.resource import issuer, resource
 from mcpserver.revisions import REVISIONS
-from mcpserver.server import DESCRIPTION, NAME, TITLE, VERSION, icons
+from mcpserver.server import DESCRIPTION, NAME, TITLE, icons
 
 CARD_TYPE: Final = "application/mcp-server-card+json"
 CATALOG_TYPE: Final = "application/ai-catalog+json"
@@ -65,7 +66,7 @@ def _description() -> dict[str, Any]:
         "name": f"{'.'.join(reversed(_domain().split('.')))}/{NAME}",
         "title": TITLE,
         "description": DESCRIPTION,
-        "version": VERSION,
+        "version": settings.VERSION,
         "websiteUrl": issuer(),
         "icons": icons(),
     }

@@ -19,7 +19,6 @@ from mcpserver.resources.skills import Skill, read_skills, skill_resources
 
 NAME = "finops-console"
 TITLE = "FinOps console"
-VERSION = "0.1.0"
 DESCRIPTION = "Cloud and AI cost of one account: spend by any dimension, budgets, anomalies, unit economics."
 
 INSTRUCTIONS = """\
@@ -69,7 +68,7 @@ def make_server(
     return Server(
         name=NAME,
         title=TITLE,
-        version=VERSION,
+        version=settings.VERSION,
         description=DESCRIPTION,
         website=settings.PUBLIC_URL,
         icons=icons(),

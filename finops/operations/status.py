@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import platform
-import tomllib
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -101,9 +100,8 @@ def versions(postgresql: str) -> list[tuple[str, str]]:
 
 @functools.cache
 def _local_versions() -> list[tuple[str, str]]:
-    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
     return [
-        ("FinOps Console", project["version"]),
+        ("FinOps Console", settings.VERSION),
         ("Python", platform.python_version()),
         ("Django", version("Django")),
         ("DuckDB", version("duckdb")),
