@@ -10,6 +10,7 @@ from django.conf import settings
 from tests.source_tree import ROOT, tracked_files
 
 COPIES = {
+    "CHANGELOG.md": r"\A[^#]*# [^#]*^## (\S+)",
     "cli/finops_cli/__init__.py": r'^VERSION = "(.+)"',
     "docs/operations.md": r"\btag: ([\d.]+)}",
     "ops/helm/finops/Chart.yaml": r"^(?:version|appVersion): (.+)",
