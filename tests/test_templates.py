@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
-from tests.source_tree import ROOT
+from tests.source_tree import ROOT, tracked_files
 
 TEMPLATES = ROOT / "templates"
 COMPONENTS = TEMPLATES / "components"
@@ -62,3 +63,15 @@ def test_every_select_of_a_period_says_that_days_are_utc() -> None:
 
     assert len(selects) >= 4
     assert [str(path) for path, tag in selects if "Days are UTC" not in tag] == []
+
+
+def test_a_filter_is_registered_once_in_its_library() -> None:
+    lines = [
+        (str(path.relative_to(ROOT)), line)
+        for path in tracked_files()
+        if path.parent.name == "templatetags"
+        for line in re.findall(r"^register\.filter\(.+\)$", path.read_text(), re.MULTILINE)
+    ]
+
+    assert lines
+    assert [each for each, count in Counter(lines).items() if count > 1] == []

@@ -253,7 +253,6 @@ register.filter(dates.bucket)
 register.filter(dates.full_hour)
 register.filter(reader_sentences.without_warnings)
 register.filter(reader_sentences.on_page)
-register.filter(dates.full_hour)
 register.filter(numbers.filesize)
 register.filter("plural_noun", numbers.plural_of)
 
