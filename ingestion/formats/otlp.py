@@ -25,12 +25,14 @@ CUSTOMER_ATTRIBUTES: Final = ("customer.id", "customer_id", "tenant.id", "organi
 PREFERENCE: Final = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=delta"
 _CUMULATIVE: Final = f"cumulative sums are not accepted: set {PREFERENCE}"
 _MAY_FALL: Final = "cumulative sums that may fall (UpDownCounter) are not accepted: record a gauge"
+_UNSPECIFIED: Final = "aggregation_temporality must be 1 (delta)"
 _DISTRIBUTION: Final = (
     f"histograms and summaries are not accepted: record counters, sent with {PREFERENCE}, or gauges"
 )
 _NO_VALUE: Final = "value must be a finite number"
 _NO_TIME: Final = "time_unix_nano must be nanoseconds since 1970, of a time from 2000 to 2100"
 _DELTA: Final = 1
+_CUMULATIVE_TEMPORALITY: Final = 2
 _NO_RECORDED_VALUE: Final = 1
 _OF_THE_PROCESS: Final = ("telemetry.", "process.", "service.instance.id")
 """Resource attributes that are not dimensions: they identify the sending process, and change with each."""
@@ -97,6 +99,8 @@ def _problem_of(metric: Any, kind: str) -> str:
         return _DISTRIBUTION
     if metric.sum.aggregation_temporality == _DELTA:
         return ""
+    if metric.sum.aggregation_temporality != _CUMULATIVE_TEMPORALITY:
+        return _UNSPECIFIED
     return _CUMULATIVE if metric.sum.is_monotonic else _MAY_FALL
 
 

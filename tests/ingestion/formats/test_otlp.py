@@ -164,17 +164,19 @@ def test_metrics_that_do_not_add_up_are_rejected_with_the_setting_that_helps(pus
     summary = {"name": "s", "summary": {"dataPoints": [{"count": "3"}]}}
     growing = delta(point(), name="total", aggregationTemporality=2)
     falling = delta(point(), name="queue", aggregationTemporality=2, isMonotonic=False)
+    unspecified = delta(point(), name="unclear", aggregationTemporality=0)
 
-    message = problem(push_client, histogram, summary, growing, falling, delta(point()))
+    message = problem(push_client, histogram, summary, growing, falling, unspecified, delta(point()))
 
     assert message == (
         f"3 data points: histograms and summaries are not accepted: record counters, sent with {PREFERENCE}, or gauges; "
         f"1 data point: cumulative sums are not accepted: set {PREFERENCE}; "
-        "1 data point: cumulative sums that may fall (UpDownCounter) are not accepted: record a gauge"
+        "1 data point: cumulative sums that may fall (UpDownCounter) are not accepted: record a gauge; "
+        "1 data point: aggregation_temporality must be 1 (delta)"
     )
     assert [row.metric for row in inbox()] == ["requests"]
     batch = UsageBatch.objects.unscoped().get()
-    assert (batch.accepted, batch.rejected) == (1, 5)
+    assert (batch.accepted, batch.rejected) == (1, 6)
 
 
 @pytest.mark.parametrize(
