@@ -25,7 +25,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 
-from accounts.bearer import BearerError, bearer_token
+from accounts.bearer import BearerError, bearer_token, refusal_of
 from accounts.limits import limit_of
 from accounts.models import Account
 from accounts.services.suspension import suspension_message
@@ -46,6 +46,7 @@ class KeyCredential(Protocol):
 class KeyAuthentication(BaseAuthentication, ABC):
     """Authentication by a live key as bearer token only: no key of another kind, no session."""
 
+    prefix: ClassVar[str]
     missing: ClassVar[str]
     unknown: ClassVar[str]
 
@@ -61,7 +62,8 @@ class KeyAuthentication(BaseAuthentication, ABC):
             raise AuthenticationFailed(str(error), "unauthorized") from error
         credential = self.credential_of(token)
         if credential is None:
-            raise AuthenticationFailed(self.unknown, "unauthorized")
+            message = refusal_of(token, (self.prefix,), self.missing, self.unknown)
+            raise AuthenticationFailed(message, "unauthorized")
         if message := suspension_message(credential.account):
             raise PushError(HTTPStatus.FORBIDDEN, "account_suspended", message)
         request.META[TENANT] = tenant(credential.account.pk)

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import time
 from http import HTTPStatus
+from typing import Final
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 
-from accounts.bearer import BearerError, bearer_token
+from accounts.bearer import BearerError, bearer_token, refusal_of
 from accounts.credentials import Credential, authenticate_bearer
+from accounts.keys import PREFIX
 from accounts.limits import limit_of
 from accounts.oauth.resource import RESOURCE_PATH
+from accounts.oauth.tokens import ACCESS_PREFIX
 from accounts.services.suspension import suspension_message
 from finops.lib import request_body
 from finops.lib.ratelimit import rate_limiter
@@ -83,15 +86,20 @@ def _check_admission(request: HttpRequest) -> None:
         raise HttpError(refusal.status, refusal.message, refusal.headers)
 
 
+_FORM: Final = "Send an access token or MCP key: Authorization: Bearer <token>"
+_PREFIXES: Final = (PREFIX, ACCESS_PREFIX)
+
+
 def _authenticate(request: HttpRequest) -> Credential:
     try:
-        token = bearer_token(request, "Send an access token or MCP key: Authorization: Bearer <token>")
+        token = bearer_token(request, _FORM)
     except BearerError as error:
         raise _unauthorized_error(str(error), error="invalid_token" if error.is_invalid else "") from error
     client = "".join(filter(str.isprintable, request.headers.get("User-Agent", "")))
     credential = authenticate_bearer(token, client=client)
     if credential is None:
-        raise _unauthorized_error("This token is unknown, expired or revoked", error="invalid_token")
+        message = refusal_of(token, _PREFIXES, _FORM, "This token is unknown, expired or revoked")
+        raise _unauthorized_error(message, error="invalid_token")
     return credential
 
 

@@ -15,12 +15,13 @@ from ingestion.parsers import EventBatchParser
 from ingestion.push_options import dry_run_of, refusals, retry_of
 from ingestion.services import accept_events
 from ingestion.services.idempotency import Receipt
-from ingestion.services.keys import PushCredential, authenticate_usage_key
+from ingestion.services.keys import PREFIX, PushCredential, authenticate_usage_key
 
 PATH: Final = "/api/usage/events"
 
 
 class UsageKeyAuthentication(KeyAuthentication):
+    prefix = PREFIX
     missing = "Send the key of a usage source: Authorization: Bearer <usage key>"
     unknown = "Invalid usage key: it is unknown, revoked or replaced."
 

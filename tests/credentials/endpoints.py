@@ -26,10 +26,8 @@ EVENT = {"customer_id": "c-1", "metric": "requests", "timestamp": "2026-11-20T12
 
 _METADATA = 'resource_metadata="http://127.0.0.1:8000/.well-known/oauth-protected-resource/api/mcp"'
 ASKS_FOR_A_TOKEN = f'Bearer scope="mcp:read mcp:write", {_METADATA}'
-REFUSES_THE_TOKEN = (
-    'Bearer error="invalid_token", error_description="This token is unknown, expired or revoked", '
-    f'scope="mcp:read mcp:write", {_METADATA}'
-)
+REFUSES_THE_TOKEN = f'Bearer error="invalid_token", scope="mcp:read mcp:write", {_METADATA}'
+"""Without its description, which names the kind of a key for another endpoint."""
 ASKS_FOR_MORE = (
     'Bearer error="insufficient_scope", error_description="rename needs read/write access", '
     f'scope="mcp:read mcp:write", {_METADATA}'
@@ -64,7 +62,7 @@ def mcp(method: str, opened: Outcome, **params: Any) -> Endpoint:
     return Endpoint(
         ask=lambda client, headers: client.post(MCP, message, "application/json", headers=headers),
         opened=opened,
-        refused=Outcome(status=401, challenge=REFUSES_THE_TOKEN, says="This token is unknown"),
+        refused=Outcome(status=401, challenge=REFUSES_THE_TOKEN, says="This "),
         asked=Outcome(status=401, challenge=ASKS_FOR_A_TOKEN, says="Send an access token"),
     )
 
@@ -75,7 +73,7 @@ def rest(tool: str, opened: Outcome, **arguments: Any) -> Endpoint:
             f"{REST}/{tool}", json.dumps(arguments), "application/json", headers=headers
         ),
         opened=opened,
-        refused=Outcome(status=401, challenge=REFUSES_THE_TOKEN, says="This token is unknown"),
+        refused=Outcome(status=401, challenge=REFUSES_THE_TOKEN, says="This "),
         asked=Outcome(status=401, challenge=ASKS_FOR_A_TOKEN, says="Send an access token"),
     )
 

@@ -142,6 +142,21 @@ def test_a_header_of_another_form_gets_the_form_and_not_that_the_key_is_unknown(
     assert "unknown" not in answer.content.decode()
 
 
+@each("prefix", ["fmcp_", "foat_", "fuse_", "fevt_", "fcst_", "fscm_"])
+def test_a_key_for_another_endpoint_is_not_called_unknown(prefix: str) -> None:
+    endpoints = {
+        "/api/mcp": ("fmcp_", "foat_"),
+        "/api/v1/tools": ("fmcp_", "foat_"),
+        "/api/usage/events": ("fuse_",),
+        "/api/events": ("fevt_",),
+        "/scim/v2/Users": ("fscm_",),
+    }
+    for path, own in endpoints.items():
+        answer = call(path, authorization=f"Bearer {prefix}{'a' * 43}")
+        assert answer.status_code == 401
+        assert ("unknown" in answer.content.decode()) == (prefix in own)
+
+
 @each("query", ["key=fmcp_abc", "access_token=x", "api_key=x", "x=1&token=y", "API-KEY=x"])
 def test_a_key_in_the_address_is_named_as_the_reason(query: str) -> None:
     for path in ("/api/mcp", "/api/usage/events"):

@@ -27,7 +27,7 @@ from accounts.key_endpoint import (
 from accounts.scoping import account_scope
 from accounts.sso.scim.errors import ScimRefusal
 from accounts.sso.scim.resources import POLICY
-from accounts.sso.scim.tokens import ScimCredential, authenticate_scim_token, note_use
+from accounts.sso.scim.tokens import PREFIX, ScimCredential, authenticate_scim_token, note_use
 from finops.lib.errors import INVALID_JSON, UserError
 from finops.lib.push_body import BodyLimit, PushError, read_body
 
@@ -43,6 +43,7 @@ _SCIM_TYPES: Final = frozenset(
 
 
 class ScimAuthentication(KeyAuthentication):
+    prefix = PREFIX
     missing = "Send a SCIM token of the identity provider: Authorization: Bearer <token>"
     unknown = "Invalid SCIM token: it is unknown, revoked, or of another identity provider."
 

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from accounts.key_endpoint import AccountThrottle, KeyAuthentication, KeyEndpoint, PushRequest
 from finops.change_events.parsing import EventBatch, check_events
 from finops.change_events.services.accept import accept_events
-from finops.change_events.services.keys import EventCredential, authenticate_event_key
+from finops.change_events.services.keys import PREFIX, EventCredential, authenticate_event_key
 from finops.lib.push_body import PushError, read_body
 from ingestion.parsers import body_limit
 from ingestion.parsing import MalformedBody
@@ -26,6 +26,7 @@ PATH: Final = "/api/events"
 
 
 class EventKeyAuthentication(KeyAuthentication):
+    prefix = PREFIX
     missing = "Send the key of an event source: Authorization: Bearer <event key>"
     unknown = "Invalid event key: it is unknown, revoked or replaced."
 

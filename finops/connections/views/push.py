@@ -22,7 +22,12 @@ from finops.connections.models import CostPush, month_name
 from finops.connections.queries import newest_pushes, push_note, push_status, push_with_parts
 from finops.connections.schemas import PushTotal
 from finops.connections.services import pushes
-from finops.connections.services.cost_keys import CostCredential, RevokedCostKey, authenticate_cost_key
+from finops.connections.services.cost_keys import (
+    PREFIX,
+    CostCredential,
+    RevokedCostKey,
+    authenticate_cost_key,
+)
 from finops.lib.disk import LowDisk
 from finops.lib.errors import INVALID_JSON, UserError
 from finops.lib.periods import month_from_text
@@ -35,6 +40,7 @@ T = TypeVar("T")
 
 
 class CostKeyAuthentication(KeyAuthentication):
+    prefix = PREFIX
     missing = "Send the key of a cost source: Authorization: Bearer <cost key>"
     unknown = "Invalid cost key: it is unknown, revoked or replaced."
 
