@@ -1,5 +1,5 @@
 """Shared parts of endpoints that backends call with a key: the key as bearer token, a rate limit of the account, every
-response in JSON. docs/adr/0034-push-endpoint-on-drf.md says which parts of Django REST Framework are not used.
+response in JSON. docs/adr/0034-the-push-endpoint-uses-only-parts-of-django-rest-framework.md says which parts of Django REST Framework are not used.
 
 The credential is checked first, so that every request made with a key counts as a use of it, refused ones too.
 """

@@ -1,7 +1,7 @@
 """What receipts cost an answer (ADR 0080): processor time of the thread that answers `querySpend` over REST, in turns of random order.
 
 *Without* issues none, *again* issues one that is stored already, *new* one that is not and waits for the writer's thread; their answers are
-computed each time. *Cached* is a repeated question as the product answers it (ADR 0119). *Receipt* is the
+computed each time. *Cached* is a repeated question as the product answers it (ADR 0009). *Receipt* is the
 time inside the two functions that issue one, of turns of their own: it is exact to a microsecond where the difference of whole calls
 shakes by more than it is. The column of the writer is the time of that thread for one receipt alone; it stores all of half a second by
 one statement. PostgreSQL's own time is in none of them. *Statements* is how many more a call with a receipt has than one without.

@@ -54,7 +54,7 @@ def measure() -> list[Row]:
         bare = [each for each in MIDDLEWARE if each != "finops.telemetry.middleware.trace_request"]
         with override_settings(MIDDLEWARE=bare):
             handlers = {"bare": WSGIHandler(), "off": whole, "on": whole}
-        # Else CPython's chunks of stack decide the figures: a frame more or less is several percent (ADR 0099).
+        # Else CPython's chunks of stack decide the figures: a frame more or less is several percent.
         row = in_one_chunk(_row)
         return [row(name, call, handlers) for name, call in _calls().items()]
 

@@ -1,4 +1,4 @@
-"""Links to the CSV with all rows of a truncated answer (`resource_link`, ADR 0105).
+"""Links to the CSV with all rows of a truncated answer (`resource_link`, ADR 0004).
 
 The link contains the question, signed for one credential: nothing is stored.
 """

@@ -1,4 +1,4 @@
-"""Encoded answers to repeated questions, cached in the process (ADR 0119).
+"""Encoded answers to repeated questions, cached in the process (ADR 0009).
 
 An answer is cached if its handler ran no statement besides the one of `load_sources`. The answer is then determined by
 the arguments, the account's row, the day, and the state that this statement returns: a repeated question reads the

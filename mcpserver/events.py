@@ -2,7 +2,7 @@
 unsubscribe.
 
 The SEP and ChatGPT's profile of it use different error codes. A client that declares the extension gets those of the
-SEP, every other client those of the profile, which came first (ADR 0092).
+SEP, every other client those of the profile, which came first.
 """
 
 from __future__ import annotations

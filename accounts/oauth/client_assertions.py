@@ -1,4 +1,4 @@
-"""Client authentication by a signed JWT in place of a secret: `private_key_jwt` (RFC 7523, 2.2; ADR 0112)."""
+"""Client authentication by a signed JWT in place of a secret: `private_key_jwt` (RFC 7523, 2.2; ADR 0104)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public keys of a service account: entered by an admin, or fetched from its JWKS URL (ADR 0112)."""
+"""Public keys of a service account: entered by an admin, or fetched from its JWKS URL (ADR 0104)."""
 
 from __future__ import annotations
 

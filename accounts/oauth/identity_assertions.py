@@ -2,7 +2,7 @@
 a consent page.
 
 draft-ietf-oauth-identity-assertion-authz-grant and MCP's extension
-`io.modelcontextprotocol/enterprise-managed-authorization`; docs/adr/0104-service-accounts-and-identity-assertions.md.
+`io.modelcontextprotocol/enterprise-managed-authorization`; docs/adr/0104-a-service-account-is-an-oauth-connection-without-a-person.md.
 """
 
 from __future__ import annotations

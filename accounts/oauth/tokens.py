@@ -6,7 +6,7 @@ A refresh token works once, and for REPLAY_SECONDS after its use it gives the sa
 two processes of one client share a token store, a response gets lost. A token used within that time leads to the
 newest pair of its family; a later use counts as theft. Rotation derives both successors from the old refresh token
 and a random salt that is stored for that time: the holder of the old token gets the same response again, and the
-database alone reveals no token. See docs/adr/0008-oauth.md.
+database alone reveals no token. See docs/adr/0008-the-oauth-authorization-server-is-ours.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The fields of a provider that decide who can sign in: once a domain is verified, only the owner may change them.
 
-A person who changes a certificate or an issuer can sign in as anybody of the verified domains, including the owner
-(ADR 0084).
+A person who changes a certificate or an issuer can sign in as anybody of the verified domains, including the owner, or as
+one of its people who owns another account. An email to the owner alone would come after the sign-in.
 """
 
 from __future__ import annotations

@@ -277,7 +277,7 @@ class AlertFiring(AccountModel):
 
 
 class EventSubscription(AccountModel):
-    """A subscription of an assistant's callback to events of one type (ADR 0092). Key and connection are both empty
+    """A subscription of an assistant's callback to events of one type. Key and connection are both empty
     after the credential is deleted."""
 
     class Event(models.TextChoices):

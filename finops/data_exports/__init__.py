@@ -1,1 +1,1 @@
-"""Data exports: the cost of an account as FOCUS Parquet in its own bucket, on a schedule (docs/data-exports.md, ADR 0070)."""
+"""Data exports: the cost of an account as FOCUS Parquet in its own bucket, on a schedule (docs/data-exports.md)."""

@@ -1,4 +1,4 @@
-"""A call stack in one piece of memory (ADR 0099).
+"""A call stack in one piece of memory.
 
 CPython keeps the frames of a thread in chunks of 16 KiB and unmaps a chunk when its last frame returns. A loop whose calls
 cross the end of a chunk therefore maps and unmaps memory for each call: up to 40 % of the processor time of a page, which

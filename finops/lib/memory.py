@@ -1,4 +1,4 @@
-"""The memory of the machine, DuckDB's share of it, and the return of freed memory to the system (ADR 0108).
+"""The memory of the machine, DuckDB's share of it, and the return of freed memory to the system.
 
 PyArrow's allocator returns pages when the thread allocates again, and glibc when the top of an arena is free. So each
 thread that merges usage and then waits keeps its freed memory: 100 MB after one merge.

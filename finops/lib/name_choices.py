@@ -1,5 +1,5 @@
 """Similar names for a value that the data does not have, recorded while a call runs whose person can be asked which one
-is meant (ADR 0117). Outside `record_choices` nothing is recorded, so other calls have no cost."""
+is meant (ADR 0079). Outside `record_choices` nothing is recorded, so other calls have no cost."""
 
 from __future__ import annotations
 

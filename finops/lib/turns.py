@@ -1,7 +1,7 @@
 """Turns: requests that compute in Python run one after the other instead of at the same time.
 
 Threads that compete for the interpreter's lock need a third more processor time for the same pushes
-(docs/adr/0120-pushes-take-turns.md).
+(docs/adr/0120-pushes-of-a-web-process-take-turns.md).
 """
 
 from __future__ import annotations

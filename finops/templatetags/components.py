@@ -1,6 +1,7 @@
 """Components with a body: a declared list, a hand-written table, an empty state, a card; also badges and changes.
 
-They are Django block tags; docs/adr/ has the reason and the measurement.
+They are Django block tags: a slot of django-cotton is rendered once, where the cells of a declared list are rendered once
+a row; and a table of 100 rows with a badge each takes 1.27 ms instead of 2.53.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compression of pages (docs/adr/0050-compressed-pages.md)."""
+"""Compression of pages."""
 
 from __future__ import annotations
 

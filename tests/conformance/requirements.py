@@ -2,7 +2,7 @@
 
 `test_requirements.py` checks both ways: each requirement has a test, each test names known requirements.
 Sources: `<revision> <page>` is a page below https://modelcontextprotocol.io/specification/; `product` is a decision
-of docs/adr/0004-mcp-door.md; `interface` is a rule of docs/interface.md.
+of docs/adr/0004-the-mcp-endpoint-is-a-stateless-django-view-not-the-sdk-server.md; `interface` is a rule of docs/interface.md.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ meant. **Wrong without a warning: {without_warning}.**
 _CHOICES = """
 ## With a person who can be asked
 
-The calls that are wrong with a warning, made by a client that can ask its person (ADR 0117). She chooses the value that was meant, if it is offered.
+The calls that are wrong with a warning, made by a client that can ask its person (ADR 0079). She chooses the value that was meant, if it is offered.
 
 | mistake | calls | asked, and right | asked, and wrong | asked without that value | not asked |
 |---|---|---|---|---|---|

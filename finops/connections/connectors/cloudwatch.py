@@ -2,7 +2,7 @@
 
 Only metrics with exactly the dimensions of the settings are read: a metric that is also published with more dimensions would count
 twice. ListMetrics omits a metric two weeks after its last value, while GetMetricData still has the values. So listed metrics are
-kept in the connection's cached pages (ADR 0090): otherwise a former customer would vanish from a month that is read again.
+kept in the connection's cached pages: otherwise a former customer would vanish from a month that is read again.
 """
 
 from __future__ import annotations

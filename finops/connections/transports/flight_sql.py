@@ -1,4 +1,4 @@
-"""Arrow Flight SQL with pyarrow's client, which connects only to the checked address (ADR 0049).
+"""Arrow Flight SQL with pyarrow's client, which connects only to the checked address (ADR 0039).
 
 A statement is two calls: GetFlightInfo returns tickets, DoGet their rows. The addresses that a server names for its
 tickets are ignored. Responses are validated before use; the child process of a listing, a fetch and *Test connection*

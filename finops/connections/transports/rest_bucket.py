@@ -1,7 +1,7 @@
 """Buckets with a REST API: Azure Blob Storage and Google Cloud Storage.
 
 Requests use `HttpApi`, so they are guarded, bounded and retried like those of every vendor, and follow no redirect:
-an endpoint that a person enters needs no second guard inside an SDK (docs/adr/0039-object-stores-by-rest.md).
+an endpoint that a person enters needs no second guard inside an SDK (docs/adr/0039-clouds-and-warehouses-are-read-without-their-client-libraries.md).
 """
 
 from __future__ import annotations

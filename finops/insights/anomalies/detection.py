@@ -62,7 +62,7 @@ _CONTEXT = Context(prec=50)
 def default_minimum(account_month: Decimal, scope_month: Decimal) -> Decimal:
     """Return the default minimum impact of a scope (a service of a source, a team …) from the 30-day cost of the
     scope and of the account: max(1, min(1 % of the scope, 0.1 % of the account), 0.03 % of √(scope · account)). Our
-    rule, measured (docs/adr/0025)."""
+    rule, measured (docs/adr/0012)."""
     whole, own = account_month.copy_abs(), scope_month.copy_abs()
     both = _CONTEXT.sqrt(_CONTEXT.multiply(whole, own))
     share = min(_CONTEXT.multiply(own, SCOPE_SHARE), _CONTEXT.multiply(whole, ACCOUNT_SHARE))
@@ -71,7 +71,7 @@ def default_minimum(account_month: Decimal, scope_month: Decimal) -> Decimal:
 
 def severity(impact: Decimal, scale: Decimal) -> str:
     """Return the severity: high from ten times `scale`, medium from three times, else low. If `scale` is 0, high. Our
-    rule (docs/adr/0012)."""
+    rule."""
     size = impact.copy_abs()
     if size >= scale * HIGH:
         return "high"
@@ -85,7 +85,7 @@ def exact(value: float) -> Decimal:
 
 def month_end_impact(detection: Detection, impact: Decimal) -> Decimal:
     """Return the impact at the end of the last day's month: impact + mean excess of the last seven days · days left
-    if the anomaly is ongoing, else the impact. Our rule (docs/adr/0012)."""
+    if the anomaly is ongoing, else the impact. Our rule."""
     if not detection.ongoing:
         return impact
     days = detection.days[-RECENT:]

@@ -287,7 +287,7 @@ class _Detector:
 
     def _watch_growth(self, index: int) -> None:
         """Detect a slow ramp: the last week ÷ the week four weeks earlier, beyond the median of that ratio by
-        RAMP_WIDTH robust deviations (MAD · 1.4826: Hampel, 1974) and RAMP_FLOOR. Our rule (docs/adr/0012)."""
+        RAMP_WIDTH robust deviations (MAD · 1.4826: Hampel, 1974) and RAMP_FLOOR. Our rule."""
         before, now = self.model.reference(SPAN), self.model.reference(0)
         growth = now / before if before > 0 and index >= SPAN + 14 else None
         self.growths.append(growth)

@@ -181,7 +181,7 @@ def _coincides(view: View, other: View) -> bool:
 def overlap(view: View, other: View) -> Decimal:
     """Return the part of an anomaly's impact that another one has; 0 if their days, source, currency or direction
     differ. As measured in the lake; for rows without that measurement, the cause that is the other's scope, else Σ
-    min over the finest causes of both. Our rule (docs/adr/0025)."""
+    min over the finest causes of both. Our rule (docs/adr/0012)."""
     if view.dimension == other.dimension or not _coincides(view, other):
         return ZERO
     most = min(view.size, other.size)

@@ -11,7 +11,7 @@ alternatives:
   "you can only benefit from savings plans for compute or reservations for virtual machines, but not from both"
   (learn.microsoft.com/azure/advisor/advisor-how-to-calculate-total-cost-savings).
 
-The rules of "largest" are ours; docs/adr/0041-recommendations-of-the-clouds.md.
+The rules of "largest" are ours; docs/adr/0041-of-alternative-cloud-recommendations-only-one-counts.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Polling of trackers: reads the states of issues and updates their savings (docs/adr/0044).
+"""Polling of trackers: reads the states of issues and updates their savings.
 
 Closed as not planned: the saving is dismissed, with the issue as the reason. Closed as completed: it still counts, until
 neither the bills nor a provider's recommendations show it; then it is marked as acted on, on the day the issue was closed.

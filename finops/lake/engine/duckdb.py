@@ -1,5 +1,5 @@
 """The DuckDB of a process: one instance, one more for each account with its own memory limit, a new cursor for each
-query.
+query: DuckDB's memory limit is one of an instance, not of a statement.
 
 Two threads that share a cursor can get each other's results (measured: 14 of 18); new cursors never did (480 of 480).
 The instance can read the lake's directory and nothing else, and its configuration is locked.
@@ -217,7 +217,7 @@ def _make_instance(directory: Path, memory: int, spill: Path, slots: Bulkhead) -
     connection.execute("SET TimeZone = 'UTC'")
     # Segments never change, so cached metadata of a segment stays valid.
     connection.execute("SET parquet_metadata_cache = true")
-    # It keeps the data of each file, also of removed ones, up to the limit of memory (ADR 0108).
+    # It keeps the data of each file, also of removed ones, up to the limit of memory.
     connection.execute("SET enable_external_file_cache = false")
     connection.execute("SET allowed_directories = [?]", [f"{directory}/"])
     connection.execute("SET enable_external_access = false")

@@ -25,7 +25,7 @@ RETIRED_GRACE_PERIOD: Final = timedelta(hours=1)
 """A reader that loaded its manifest before a swap still finds its files; a query has 20 s."""
 
 PREVIOUS_VERSION_PERIOD: Final = timedelta(days=14)
-"""How long the version that the newest import of a month replaced is kept, for comparison (ADR 0081). One version of each
+"""How long the version that the newest import of a month replaced is kept, for comparison. One version of each
 month and source, none of a deleted source."""
 
 

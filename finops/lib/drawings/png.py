@@ -1,6 +1,6 @@
 """Render a drawing as PNG, for email: no mail program shows SVG.
 
-Pillow is imported on first use: 6 MB that a process that sends no charts does not need (ADR 0048).
+Pillow is imported on first use: 6 MB that a process that sends no charts does not need.
 """
 
 from __future__ import annotations

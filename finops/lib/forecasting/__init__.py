@@ -50,7 +50,7 @@ def forecast(
     a horizon that begins inside the history. Cost: 6 ms for a year of days, next to nothing for a history that this process
     has used lately.
 
-    The model is our own, of parts that have names; `model.py` and `backtest.py` give their sources, docs/adr/0011 and 0026
+    The model is our own, of parts that have names; `model.py` and `backtest.py` give their sources, docs/adr/0026 says
     why no library.
     """
     last = max(history, default=horizon.start - timedelta(days=1))

@@ -252,7 +252,7 @@ def _variance(
 
 
 def _level_growth(now: float, then: float) -> float:
-    """Return the growth of the level since then, as a factor, at most MAX_LEVEL_GROWTH either way; our rule (docs/adr/0026)."""
+    """Return the growth of the level since then, as a factor, at most MAX_LEVEL_GROWTH either way; our rule."""
     return min(MAX_LEVEL_GROWTH, max(1 / MAX_LEVEL_GROWTH, now / then)) if now > 0 and then > 0 else 1.0
 
 

@@ -1,7 +1,9 @@
-"""Actual and amortized cost of the same months as one bill. The decisions are in ADR 0035.
+"""Actual and amortized cost of the same months as one bill.
 
 All lines of the actual cost count except the use of reservations and savings plans; of the amortized cost only these
 count. So billed cost comes from the first, effective cost from the second, and usage lines that both have count once.
+Where the two ran at different times, lines in both differ: billed cost must be the invoice's, so those of the actual cost
+count, although Microsoft's guide takes them from the amortized one.
 """
 
 from __future__ import annotations
