@@ -11,6 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from mcpserver.registry import registry
 from tests.interface_rules import RULES
+from tests.source_tree import tracked_files
 
 ROOT = Path(__file__).parent.parent
 INTERFACE = ROOT / "docs" / "interface.md"
@@ -19,6 +20,8 @@ PAGES = ("/a/", "/auth/", "/accounts/", "/admin/", "/operators/")
 PATH = re.compile(r"`([\w.*<>/-]+(?:\.(?:py|md|html|toml|js)|/)|Makefile)`")
 MODULE = re.compile(r"`([a-z_]+(?:/[a-z_]+)*/?(?:\.html)?)`")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+DECISIONS = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
+TEXTS = {".py", ".md", ".html", ".js", ".css", ".sql", ".toml", ".yaml", ".yml", ".txt", ".json"}
 
 
 @pytest.mark.parametrize("document", ["interface.md", "native-formats.md"])
@@ -105,6 +108,40 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text())
 
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_every_decision_has_its_title_and_status_and_is_in_the_index() -> None:
+    index = re.findall(
+        r"^- \[(.+)\]\((.+)\): \S", (ROOT / "docs" / "adr" / "README.md").read_text(), re.MULTILINE
+    )
+    heads = [(path, path.read_text().split("\n", 3)) for path in DECISIONS]
+
+    assert sorted(index) == [(head[0].removeprefix("# "), path.name) for path, head in heads]
+    assert [path.name for path, head in heads if not head[0].startswith(f"# {path.name[:4]} ")] == []
+    assert [
+        path.name for path, head in heads if not re.fullmatch(r"Accepted, \d{4}-\d\d-\d\d", head[2])
+    ] == []
+
+
+def _decisions_named_in(text: str) -> Iterator[str]:
+    """As `ADR 0001`, `ADRs 0001 and 0002` or a file, also where a line breaks between the words."""
+    for numbers in re.findall(
+        r"\bADRs?\s+(?:[#/*]+\s*)?(\d{4}(?:(?:,| and)\s+\d{4})*)\b|\badr/(\d{4})\b", text
+    ):
+        yield from re.findall(r"\d{4}", " ".join(numbers))
+
+
+def test_every_decision_that_is_named_exists() -> None:
+    numbers = {path.name[:4] for path in DECISIONS}
+    named = {
+        (str(path.relative_to(ROOT)), number)
+        for path in tracked_files()
+        if path.suffix in TEXTS
+        for number in _decisions_named_in(path.read_text())
+    }
+
+    assert named
+    assert sorted(each for each in named if each[1] not in numbers) == []
 
 
 def _sections() -> dict[str, str]:

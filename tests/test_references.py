@@ -1,6 +1,6 @@
 """Documents, docstrings and comments name only what exists: functions, classes, files, settings, commands and tests.
 
-Names of other programs and examples are in OTHERS. docs/adr tells what was decided at its time, and is not read.
+Names of other programs and examples are in OTHERS.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.source_tree import PACKAGES, ROOT, tracked_files
 
 CODE = {".py", ".js", ".mjs", ".html", ".css", ".toml", ".yaml", ".yml", ".json", ".sql", ".sh", ".tpl", ""}
 CODE |= {".service", ".socket", ".target", ".conf", ".example"}
-APART = ("docs/adr/", "tests/data/", "tests/test_references.py", "vendor/")
+APART = ("tests/data/", "tests/test_references.py", "vendor/")
 STRING_OR_COMMENT = re.compile(r"(\"\"\"|''')[\s\S]*?\1|#[ :][^\n]*")
 DEFINITION = re.compile(r"(?:def|class) (\w+)")
 QUOTED = re.compile(r"[\"'](\w+)[\"']")
@@ -43,7 +43,7 @@ PackageNotFoundError RLIMIT_AS SD_LISTEN_FDS_START TIMESTAMP_NTZ CONN_HEALTH_CHE
 aws_created_by claude_code cleartokens cost_report created_by createsuperuser delivery data_types dataexports-security.html dispatch
 exc_info execute_wrappers invalid_deflate invalid_zstd jti like_first lines_of_code log_min_duration_statement multiLine node_modules null
 omit_defaults openid pass_fds preexec_fn rename_cols reverse sd_listen_fds SequenceMatcher service_description
-session_data sockaddr_un tcp_info token_uri usage_key use_ssl user_name userPrincipalName
+session_data sockaddr_un tcp_info token_uri usage_key use_ssl user_name userPrincipalName outputSchema listChanged
 BILLED_PROJECT BILLEDCOST a acme berlin env lines_before billed_cost_before no not_ ps ss test_it top x_ x_Bad
 """
 OF_LIBRARIES = ("AWS_", "BOTOCORE_", "OPENMETER_", "OTEL_", "pg_")
