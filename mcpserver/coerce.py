@@ -21,6 +21,7 @@ from msgspec import inspect
 from finops.costs.dimensions import registry
 from finops.lib.errors import UserError, nearest_choices, unknown_value
 from finops.lib.periods import PERIOD_ALIASES
+from finops.lib.renamed_fields import RENAMED_FIELDS
 
 HOST_ARGUMENTS = frozenset(
     (
@@ -108,10 +109,14 @@ def _with_known_names(
         return value
     renamed = {}
     for name, item in value.items():
-        snake_case = _CAMEL_CASE.sub("_", name).lower()
+        snake_case = _snake_case(name)
         is_meant = name not in fields_by_name and snake_case in fields_by_name and snake_case not in value
         renamed[snake_case if is_meant else name] = item
     return renamed
+
+
+def _snake_case(name: str) -> str:
+    return _CAMEL_CASE.sub("_", name).lower()
 
 
 def _is_omitted(value: Any, field: inspect.Field, *, is_inner: bool) -> bool:
@@ -132,6 +137,9 @@ def _refuse_unknown(name: str, valid_names: list[str], *, path: str, owner: str)
     where, word = (path, "field") if path else (owner, "argument")
     close = nearest_choices(name, valid_names, limit=3)
     hint = f" Nearest: {', '.join(close)}." if close else ""
+    new_name = RENAMED_FIELDS.get(_snake_case(name))
+    if new_name in valid_names:
+        hint = f' It is called "{new_name}".'
     if "filters" in valid_names and name in {kind.name for kind in registry.kinds()}:
         # Assistants write {"service": "EC2"} for a filter.
         hint = f' To filter by a dimension: "filters": [{{"dimension": {_excerpt(name)}, "values": [...]}}].'

@@ -52,7 +52,7 @@ def anomaly_check(ctx: PromptContext) -> Script:
     days = ctx.value(MONTH) or recent_days(ctx, DAYS)
     source = ctx.value(SOURCE)
     currency = ctx.value(CURRENCY)
-    size = {"min_impact": ctx.value(MINIMUM_IMPACT), "currency": currency, "source": source}
+    size = {"minimum_impact": ctx.value(MINIMUM_IMPACT), "currency": currency, "source": source}
     filters = equality_filters(source=source, currency=currency)
     return Script(
         task=f"Check the cost from {days.start} to {days.end} for anomalies.",

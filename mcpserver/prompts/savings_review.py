@@ -44,7 +44,7 @@ def savings_review(ctx: PromptContext) -> Script:
                 {
                     "status": "open",
                     "rule": rule,
-                    "min_saving": minimum_saving,
+                    "minimum_saving": minimum_saving,
                     "currency": currency,
                     "limit": 20,
                 },
@@ -58,7 +58,7 @@ def savings_review(ctx: PromptContext) -> Script:
                 {
                     "status": "acted",
                     "rule": rule,
-                    "min_saving": minimum_saving,
+                    "minimum_saving": minimum_saving,
                     "currency": currency,
                     "limit": 10,
                 },

@@ -92,7 +92,7 @@ def test_the_severest_come_first_then_the_newest(acme: Account, mcp_client: McpC
         ({"state": "expected"}, "4"),
         ({"start_date": "2026-03-05"}, "3"),
         ({"end_date": "2026-02-10"}, "2"),
-        ({"min_impact": 150}, "2"),
+        ({"minimum_impact": 150}, "2"),
         ({"currency": "eur"}, "3"),
         ({"search": "drop AWS"}, "2"),
         ({"search": "vm-2", "currency": "EUR"}, "3"),

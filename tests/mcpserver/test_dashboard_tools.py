@@ -33,7 +33,7 @@ def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: McpClient)
     widgets = [
         {"type": "Spend by", "title": "Regions", "config": '{"group_by": "region", "top": "3"}'},
         {"type": "total", "position": {"x": 6, "y": 0}},
-        {"type": "anomalies", "config": {"min_impact": 12.5, "currency": "EUR"}},
+        {"type": "anomalies", "config": {"minimum_impact": 12.5, "currency": "EUR"}},
     ]
     created = writer.ask("create_dashboard", name="Weekly", widgets=widgets)
     pk = created["dashboard"]["id"]
@@ -50,7 +50,7 @@ def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: McpClient)
         {
             "type": "anomalies",
             "title": "",
-            "config": {"min_impact": 12.5, "currency": "EUR"},
+            "config": {"minimum_impact": 12.5, "currency": "EUR"},
             "position": {"x": 6, "y": 3, "w": 4, "h": 4},
         },
     ]
@@ -69,7 +69,7 @@ def test_writing_back_what_was_read_changes_nothing(cast: Cast, writer: McpClien
         dashboard = create_board(
             cast.account,
             "Weekly",
-            widget("anomalies", min_impact="0.125", currency="USD"),
+            widget("anomalies", minimum_impact="0.125", currency="USD"),
             widget("table", (3, 2, 9, 4), group_by=["service", "region"]),
             widget("total", (2, 2, 9, 4), filters=[{"dimension": "service", "values": ["x"]}]),
             widget("text", text="Überall ünïcode"),

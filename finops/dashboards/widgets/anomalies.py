@@ -29,8 +29,8 @@ class AnomaliesConfig(Config, frozen=True, kw_only=True):
     __doc__ = None
     state: StateName = "open"
     search: Annotated[Name, Meta(description="Part of a service, source or cause.")] = ""
-    min_impact: Annotated[Decimal | None, Meta(description="In currency.")] = None
-    currency: Annotated[str, Meta(description="Needed with min_impact.", max_length=3)] = ""
+    minimum_impact: Annotated[Decimal | None, Meta(description="In currency.")] = None
+    currency: Annotated[str, Meta(description="Needed with minimum_impact.", max_length=3)] = ""
     top: ListLength = 5
 
 
@@ -44,7 +44,7 @@ class AnomaliesWidget(WidgetType[AnomaliesConfig]):
     settings = (
         Setting("state", "State", "select", word_choices(STATES)),
         Setting("search", "Search", may_be_empty=True),
-        Setting("min_impact", "Minimum impact", "number"),
+        Setting("minimum_impact", "Minimum impact", "number"),
         Setting("currency", "Currency of the impact", may_be_empty=True),
     )
 
@@ -55,8 +55,8 @@ class AnomaliesWidget(WidgetType[AnomaliesConfig]):
     def check(self, config: AnomaliesConfig, context: CheckContext) -> None:
         """Check the settings. Raises UserError for a minimum impact without its currency, and for an invalid currency
         code."""
-        if config.min_impact is not None and not config.currency:
-            raise UserError("currency: set the currency of min_impact, such as USD.", field="currency")
+        if config.minimum_impact is not None and not config.currency:
+            raise UserError("currency: set the currency of minimum_impact, such as USD.", field="currency")
         if config.currency:
             currency_code(config.currency)
 
@@ -71,7 +71,7 @@ class AnomaliesWidget(WidgetType[AnomaliesConfig]):
         query = AnomaliesQuery(
             state=config.state,
             search=config.search,
-            min_impact=config.min_impact,
+            minimum_impact=config.minimum_impact,
             currency=config.currency,
             limit=config.top,
             **days,

@@ -152,7 +152,7 @@ def _run_clause(run: AnomalyRun | None, warnings: Sequence[str]) -> str:
 def _question_of(query: AnomaliesQuery) -> list[Any]:
     """Return the part of the query that a cursor belongs to."""
     days = query.start_date, query.end_date
-    return [query.state, *days, query.min_impact, query.currency, query.search, query.scope_text]
+    return [query.state, *days, query.minimum_impact, query.currency, query.search, query.scope_text]
 
 
 def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
@@ -209,7 +209,9 @@ def _has_impact(figures: IncidentAmounts, query: AnomaliesQuery) -> bool:
     """Return whether the incident is in the query's currency, as shown or as stored, and large enough in it."""
     code = query.currency.strip().casefold()
     sides = [each for each in (figures, figures.own) if each and code in ("", each.currency.casefold())]
-    return bool(sides) and (query.min_impact is None or sides[0].impact.copy_abs() >= query.min_impact)
+    return bool(sides) and (
+        query.minimum_impact is None or sides[0].impact.copy_abs() >= query.minimum_impact
+    )
 
 
 def _with_figures(
@@ -341,7 +343,7 @@ def _summary(
     name, state = quote(account.name), "" if query.state == "all" else f"{query.state} "
     of = f"{query.scope_text}{f' in {only}' if only else ''}"
     if not every:
-        limits = (query.start_date, query.end_date, query.min_impact, query.currency, query.search)
+        limits = (query.start_date, query.end_date, query.minimum_impact, query.currency, query.search)
         matching = " that matches the filters" if any(each for each in limits) else ""
         return f"{name} has no {state}anomaly{of}{matching}{incomplete}."
     noun = "anomaly" if len(every) == 1 else "anomalies"

@@ -26,7 +26,7 @@ class AnomaliesQuery(CostScope, frozen=True, kw_only=True):
     state: Annotated[StateName, Meta(description="expected: intended spend.")] = "open"
     start_date: date | None = None
     end_date: date | None = None
-    min_impact: Annotated[Decimal | None, Meta(description="Up or down, in whole currency units.")] = None
+    minimum_impact: Annotated[Decimal | None, Meta(description="Up or down, in whole currency units.")] = None
     currency: Annotated[str, Meta(description="Default: all.")] = ""
     search: Annotated[str, Meta(description="Searches service, source, cause and note.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20

@@ -75,7 +75,7 @@ def list_savings(
     those. Raises UserError for a cursor of another query and for an unknown scope. Cost: three lake queries, a fourth
     if anything was acted on two weeks ago or earlier, a small one for a scope; each is cached while no file changes.
     """
-    question = [query.status, query.rule, query.min_saving, query.currency, query.scope_text]
+    question = [query.status, query.rule, query.minimum_saving, query.currency, query.scope_text]
     offset = offset_of(query.cursor, *question)
     sources = sources or load_sources(account)
     cost = CostReader(account, sources, deadline)
@@ -167,7 +167,7 @@ def _is_of(row: Recommendation, query: SavingsQuery) -> bool:
     return (
         query.rule in (None, row.rule)
         and query.currency.strip().upper() in ("", row.currency, row.billed.currency if row.billed else "")
-        and (query.min_saving is None or (row.monthly_saving or Decimal(0)) >= query.min_saving)
+        and (query.minimum_saving is None or (row.monthly_saving or Decimal(0)) >= query.minimum_saving)
     )
 
 

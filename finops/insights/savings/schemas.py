@@ -33,7 +33,7 @@ class SavingsQuery(CostScope, frozen=True, kw_only=True):
     __doc__ = None
     status: Annotated[Status, Meta(description="What became of it.")] = "open"
     rule: Annotated[RuleName | None, Meta(description="Only of this rule.")] = None
-    min_saving: Annotated[Decimal | None, Meta(description="A month, in whole currency units.")] = None
+    minimum_saving: Annotated[Decimal | None, Meta(description="A month, in whole currency units.")] = None
     currency: Annotated[str, Meta(description="Default: all.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: str = ""

@@ -96,7 +96,9 @@ def _filter_text(query: SavingsQuery) -> str:
     parts = [
         query.scope_text,
         f" of rule {query.rule}" if query.rule else "",
-        f" of {exact_number(query.min_saving)} a month or more" if query.min_saving is not None else "",
+        f" of {exact_number(query.minimum_saving)} a month or more"
+        if query.minimum_saving is not None
+        else "",
         f" in {query.currency.strip().upper()}" if query.currency.strip() else "",
     ]
     return "".join(parts)

@@ -66,7 +66,7 @@ QUESTIONS: dict[str, list[dict[str, Any]]] = {
         {"status": "dismissed"},
         {"status": "all", "team": "Core"},
         {"status": "all", "source": f"{SECRET} source"},
-        {"min_saving": 1, "currency": "USD"},
+        {"minimum_saving": 1, "currency": "USD"},
     ],
     "listSharedCostSplits": [{**DAYS}, {"period": "last_90_days"}],
     "listTagRecommendations": [{}, {"period": "last_90_days"}],

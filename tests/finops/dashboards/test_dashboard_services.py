@@ -135,7 +135,10 @@ def test_one_of_two_concurrent_creates_at_the_limit_succeeds(settings: LazySetti
             widget("usage", group_by="region"),
             ("group_by: 'region' is not valid. Use customer, dimension"),
         ),
-        (widget("anomalies", min_impact=5), ("currency: set the currency of min_impact, such as USD.")),
+        (
+            widget("anomalies", minimum_impact=5),
+            ("currency: set the currency of minimum_impact, such as USD."),
+        ),
         (widget("text", text="a\x00b"), "NUL"),
         (widget("total", title="x" * 101), "at most 100 characters"),
     ],

@@ -45,8 +45,8 @@ def as_call(name: str, value: str, argument_texts: dict[str, str]) -> Arguments:
     if name in ("team", "source", "provider", "currency"):
         return {name: value, f"filters.{name}": [value]}
     call_arguments: dict[str, Arguments] = {
-        "minimum_impact": {"min_impact": 5},
-        "minimum_saving": {"min_saving": 7},
+        "minimum_impact": {"minimum_impact": 5},
+        "minimum_saving": {"minimum_saving": 7},
         "group_by": {"group_by": value},
         "budget": {
             "filters.team": ["Growth"],

@@ -139,9 +139,11 @@ def test_amounts_become_numbers_and_empty_arguments_are_left_out(mcp_client: Mcp
     )
 
     arguments = calls_in(text)[0][1]
-    assert (arguments["min_impact"], arguments["currency"]) == (99.5, "EUR")
+    assert (arguments["minimum_impact"], arguments["currency"]) == (99.5, "EUR")
     assert "source" not in arguments
-    assert calls_in(text_of(mcp_client, "savings_review", minimum_saving="100.0"))[0][1]["min_saving"] == 100
+    assert (
+        calls_in(text_of(mcp_client, "savings_review", minimum_saving="100.0"))[0][1]["minimum_saving"] == 100
+    )
 
 
 @requirement("prompts:arguments")

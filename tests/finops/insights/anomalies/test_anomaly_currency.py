@@ -186,7 +186,7 @@ def test_a_smallest_impact_is_of_its_currency(
 ) -> None:
     enter(acme)
 
-    assert anomalies(acme, currency=currency, min_impact=Decimal(smallest)).total_anomalies == matches
+    assert anomalies(acme, currency=currency, minimum_impact=Decimal(smallest)).total_anomalies == matches
 
 
 def test_the_part_of_a_scope_is_converted_too(acme: Account, euros: Anomaly) -> None:

@@ -356,7 +356,7 @@ def test_the_list_is_filtered_and_continues_by_cursor(acme: Account) -> None:
     assert first.totals == second.totals
     (row,) = list_savings(acme, SavingsQuery(rule="volume_type")).recommendations
     assert row.rule == "volume_type"
-    assert len(list_savings(acme, SavingsQuery(min_saving=Decimal(50))).recommendations) == 1
+    assert len(list_savings(acme, SavingsQuery(minimum_saving=Decimal(50))).recommendations) == 1
 
 
 def test_a_question_about_one_rule_is_answered_with_what_that_rule_saves(acme: Account) -> None:
