@@ -37,7 +37,7 @@ def _widgets() -> list[WidgetDraft]:
         draft("spend_over_time", (0, 3, 8, 5), "Daily spend by service"),
         draft("budget_status", (8, 3, 4, 5), "Budgets at risk", top=5),
         draft("top_movers", (0, 8, 4, 5), "Biggest changes", top=5),
-        draft("anomalies", (8, 8, 4, 5), "Recent anomalies", state="all", top=6),
+        draft("anomalies", (8, 8, 4, 5), "Recent anomalies", status="all", top=6),
         draft(
             "spend_over_time",
             (0, 13, 6, 5),

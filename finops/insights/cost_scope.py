@@ -34,7 +34,8 @@ from finops.lib.periods import DateRange
 from finops.lib.sentences import join_with_and, truncate
 
 NAME_LENGTH = 60
-SCOPES = ("team", "source", "account", "provider")
+SCOPES = {"team": "team", "cost_source": "source", "account": "account", "provider": "provider"}
+"""Dimensions by the names of arguments and of a page's parameters."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,18 @@ class CostScope(msgspec.Struct, frozen=True, kw_only=True):
 
     __doc__ = None
     team: Annotated[str, Meta(description="Name.")] = ""
-    source: Annotated[str, Meta(description="Name.")] = ""
+    cost_source: Annotated[str, Meta(description="Name.")] = ""
     account: Annotated[str, Meta(description="ID or name.")] = ""
     provider: Annotated[str, Meta(description="Such as AWS.")] = ""
 
     @property
     def scope_values(self) -> dict[str, str]:
         """Filtered dimensions with their values."""
+        return {SCOPES[name]: value for name, value in self.scope_params.items()}
+
+    @property
+    def scope_params(self) -> dict[str, str]:
+        """The fields that are set, as parameters of a page's URL."""
         return {name: value for name in SCOPES if (value := getattr(self, name).strip())}
 
     @property

@@ -10,6 +10,8 @@ import msgspec
 from finops.lib.params import fields_of
 
 RENAMED_FIELDS: Final = {
+    "source": "cost_source",
+    "state": "status",
     "min_impact": "minimum_impact",
     "min_saving": "minimum_saving",
 }

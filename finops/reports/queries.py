@@ -224,7 +224,7 @@ class _Reader:
     def anomalies(self) -> AnomaliesAnswer:
         days = self.scope.days
         query = AnomaliesQuery(
-            state="all",
+            status="all",
             start_date=days.start,
             end_date=days.end,
             team=self.scope.team,

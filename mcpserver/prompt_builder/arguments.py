@@ -14,6 +14,7 @@ from finops.costs.answers import DimensionValue
 from finops.costs.dimensions import Dimension, registry
 from finops.costs.queries import MAX_VALUES_LIMIT, currencies_of, list_dimension_values
 from finops.costs.spend_query import BasisName
+from finops.insights.cost_scope import SCOPES
 from finops.insights.savings.schemas import RuleName
 from finops.lake.engine.engine import LakeTimeout, LakeTooLarge, LakeUnavailable
 from finops.lib.errors import UserError, unknown_value
@@ -73,7 +74,7 @@ TEAM = choice(
     listed_by="listTeams",
 )
 SOURCE = choice(
-    "source",
+    "cost_source",
     "Cost source",
     "Only cost of this source, such as an AWS bill.",
     lambda ctx: ctx.source_names,
@@ -110,8 +111,9 @@ SCOPE = choice(
 
 def _dimension_names(ctx: PromptContext) -> Iterator[str]:
     """Return the dimensions to group cost by, without those that already filter it."""
+    filtered = {SCOPES.get(name, name) for name, text in ctx.argument_texts.items() if text}
     for kind in registry.kinds():
-        if not kind.is_family and not ctx.argument_texts.get(kind.name):
+        if not kind.is_family and kind.name not in filtered:
             yield kind.name
     yield from (f"cost_tag:{key}" for key in ctx.cost_tags)
     yield from (f"tag:{key}" for key in ctx.dimensions.tag_keys)

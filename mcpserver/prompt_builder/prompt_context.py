@@ -69,7 +69,7 @@ class PromptContext:
     @cached_property
     def coverage(self) -> Coverage:
         """Days with data: of the given source, else of all sources."""
-        coverage, source_name = self.sources.coverage, self.argument_texts.get("source", "").casefold()
+        coverage, source_name = self.sources.coverage, self.argument_texts.get("cost_source", "").casefold()
         source_ids = {int(key) for key, name in self.sources.names.items() if name.casefold() == source_name}
         return coverage.of_sources(source_ids) if source_ids else coverage
 

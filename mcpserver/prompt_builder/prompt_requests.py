@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from finops.lib.errors import UserError, nearest_choices
+from finops.lib.renamed_fields import RENAMED_FIELDS
 from mcpserver.coerce import is_empty
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
@@ -83,7 +84,11 @@ def _argument(prompt: Prompt, name: str) -> PromptArgument:
             return argument
     valid_names = [each.name for each in prompt.arguments]
     takes = f"Arguments: {', '.join(valid_names)}." if valid_names else "It takes no arguments."
-    raise _invalid(f"{prompt.name} has no argument {_unknown(name, valid_names)} {takes}")
+    new_name = RENAMED_FIELDS.get(name)
+    unknown = (
+        f'{name}. It is called "{new_name}".' if new_name in valid_names else _unknown(name, valid_names)
+    )
+    raise _invalid(f"{prompt.name} has no argument {unknown} {takes}")
 
 
 def _unknown(name: str, valid_names: list[str]) -> str:

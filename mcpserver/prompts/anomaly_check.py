@@ -52,7 +52,7 @@ def anomaly_check(ctx: PromptContext) -> Script:
     days = ctx.value(MONTH) or recent_days(ctx, DAYS)
     source = ctx.value(SOURCE)
     currency = ctx.value(CURRENCY)
-    size = {"minimum_impact": ctx.value(MINIMUM_IMPACT), "currency": currency, "source": source}
+    size = {"minimum_impact": ctx.value(MINIMUM_IMPACT), "currency": currency, "cost_source": source}
     filters = equality_filters(source=source, currency=currency)
     return Script(
         task=f"Check the cost from {days.start} to {days.end} for anomalies.",
@@ -60,12 +60,12 @@ def anomaly_check(ctx: PromptContext) -> Script:
         steps=[
             Step(
                 "listAnomalies",
-                {"state": "open", **date_arguments(days), **size, "limit": 10},
+                {"status": "open", **date_arguments(days), **size, "limit": 10},
                 ("Open anomalies, worst first, with impact so far, impact at month end and root causes."),
             ),
             Step(
                 "listAnomalies",
-                {"state": "expected", **date_arguments(days), **size, "limit": 5},
+                {"status": "expected", **date_arguments(days), **size, "limit": 5},
                 "Anomalies marked as expected, with notes: not news, but may explain an open one.",
             ),
             Step(

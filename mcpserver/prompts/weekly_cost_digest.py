@@ -60,7 +60,7 @@ def weekly_cost_digest(ctx: PromptContext) -> Script:
             ),
             Step(
                 "listAnomalies",
-                {"state": "all", **date_arguments(week), "team": team, "source": source, "limit": 5},
+                {"status": "all", **date_arguments(week), "team": team, "cost_source": source, "limit": 5},
                 "Unusual spend, including anomalies marked as expected.",
             ),
             Step(

@@ -25,10 +25,10 @@ MAX_TEXT = 300
         Unusual spend vs. forecast of a service, team or cost tag, most severe first: impact so far and at
         month end, expected range, root causes.
     """,
-    examples=[{}, {"state": "all", "minimum_impact": 10, "currency": "USD", "limit": 5}],
+    examples=[{}, {"status": "all", "minimum_impact": 10, "currency": "USD", "limit": 5}],
 )
 def list_anomalies(call: ToolCall, arguments: AnomaliesQuery) -> AnomaliesAnswer:
-    url = call.console_url(PAGE, {"state": arguments.state, **arguments.scope_values})
+    url = call.console_url(PAGE, {"state": arguments.status, **arguments.scope_params})
 
     def make_answer(limit: int) -> AnomaliesAnswer:
         answer = queries.list_anomalies(call.account, replace(arguments, limit=limit), deadline=call.deadline)

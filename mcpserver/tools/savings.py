@@ -29,7 +29,7 @@ EVIDENCE = 3
 )
 def list_savings_recommendations(call: ToolCall, arguments: SavingsQuery) -> SavingsAnswer:
     rule = {"rule": arguments.rule} if arguments.rule else {}
-    url = call.console_url(PAGE, {"status": arguments.status, **rule, **arguments.scope_values})
+    url = call.console_url(PAGE, {"status": arguments.status, **rule, **arguments.scope_params})
 
     def make_answer(limit: int) -> SavingsAnswer:
         answer = list_savings(

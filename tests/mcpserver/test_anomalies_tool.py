@@ -88,8 +88,8 @@ def test_the_severest_come_first_then_the_newest(acme: Account, mcp_client: McpC
 @pytest.mark.parametrize(
     ("arguments", "values"),
     [
-        ({"state": "all"}, "1234"),
-        ({"state": "expected"}, "4"),
+        ({"status": "all"}, "1234"),
+        ({"status": "expected"}, "4"),
         ({"start_date": "2026-03-05"}, "3"),
         ({"end_date": "2026-02-10"}, "2"),
         ({"minimum_impact": 150}, "2"),

@@ -138,7 +138,7 @@ MORE: dict[str, list[dict[str, Any]]] = {
         {"dimension": name} for name in ("service", "account", f"tag:{PLANTED}", PLANTED)
     ],
     "getCommitmentUtilization": [{"granularity": "month"}],
-    "listAnomalies": [{"state": "all"}],
+    "listAnomalies": [{"status": "all"}],
     "queryCostTag": [{"cost_tag": PLANTED}],
     "getDashboard": [{"dashboard": PLANTED}],
 }

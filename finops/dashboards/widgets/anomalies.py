@@ -27,7 +27,7 @@ from finops.lib.errors import UserError
 
 class AnomaliesConfig(Config, frozen=True, kw_only=True):
     __doc__ = None
-    state: StateName = "open"
+    status: StateName = "open"
     search: Annotated[Name, Meta(description="Part of a service, source or cause.")] = ""
     minimum_impact: Annotated[Decimal | None, Meta(description="In currency.")] = None
     currency: Annotated[str, Meta(description="Needed with minimum_impact.", max_length=3)] = ""
@@ -42,7 +42,7 @@ class AnomaliesWidget(WidgetType[AnomaliesConfig]):
     order, width, height = 70, 4, 4
     page = "anomalies"
     settings = (
-        Setting("state", "State", "select", word_choices(STATES)),
+        Setting("status", "State", "select", word_choices(STATES)),
         Setting("search", "Search", may_be_empty=True),
         Setting("minimum_impact", "Minimum impact", "number"),
         Setting("currency", "Currency of the impact", may_be_empty=True),
@@ -69,11 +69,11 @@ class AnomaliesWidget(WidgetType[AnomaliesConfig]):
             days_range = query_days(context.account, spend)
             days = {"start_date": days_range.start, "end_date": days_range.end}
         query = AnomaliesQuery(
-            state=config.state,
+            status=config.status,
             search=config.search,
             minimum_impact=config.minimum_impact,
             currency=config.currency,
             limit=config.top,
             **days,
         )
-        return {"answer": list_anomalies(context.account, query), "state": config.state}
+        return {"answer": list_anomalies(context.account, query), "state": config.status}

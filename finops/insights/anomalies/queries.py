@@ -49,7 +49,7 @@ RECENT_DAYS = 30
 SEVERITIES = ("high", "medium", "low")
 
 NO_ANOMALY_HINT = (
-    "Use state all to include expected and resolved anomalies. Use querySpend for the cost itself."
+    "Use status all to include expected and resolved anomalies. Use querySpend for the cost itself."
 )
 HINT = (
     "Amounts are amortized cost without taxes, credits, refunds, one-time fees and commitment "
@@ -63,7 +63,7 @@ INSTEAD = "Anomalies are found in all cost of the account. Use What changed (exp
 MAX_IN_SCOPE = 500
 """Number of anomalies, the most severe first, that are searched for those of a scope."""
 
-SEARCHED = f"Only the {MAX_IN_SCOPE} most severe anomalies are searched. Narrow by days or state."
+SEARCHED = f"Only the {MAX_IN_SCOPE} most severe anomalies are searched. Narrow by days or status."
 
 
 def incidents_in_scope(
@@ -152,7 +152,7 @@ def _run_clause(run: AnomalyRun | None, warnings: Sequence[str]) -> str:
 def _question_of(query: AnomaliesQuery) -> list[Any]:
     """Return the part of the query that a cursor belongs to."""
     days = query.start_date, query.end_date
-    return [query.state, *days, query.minimum_impact, query.currency, query.search, query.scope_text]
+    return [query.status, *days, query.minimum_impact, query.currency, query.search, query.scope_text]
 
 
 def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
@@ -161,7 +161,7 @@ def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
     last = query.end_date or sources.coverage.today
     first = query.start_date or last - timedelta(days=RECENT_DAYS)
     names = sources.names_by_id
-    source_name = query.source.strip().casefold()
+    source_name = query.cost_source.strip().casefold()
     source_ids = [source for source, name in names.items() if source_name in ("", name.casefold())]
     coverage = sources.coverage.of_sources(source_ids)
     has_days = bool(query.start_date or query.end_date) and bool(coverage.spans)
@@ -193,8 +193,8 @@ def _filter_incidents(query: AnomaliesQuery) -> QuerySet[Incident]:
             value=str(query.end_date),
         )
     rows = Incident.objects.all()
-    if query.state != "all":
-        rows = rows.filter(state=query.state)
+    if query.status != "all":
+        rows = rows.filter(state=query.status)
     if query.start_date:
         rows = rows.filter(last_day__gte=query.start_date)
     if query.end_date:
@@ -340,7 +340,7 @@ def _summary(
     only: str,
     incomplete: str,
 ) -> str:
-    name, state = quote(account.name), "" if query.state == "all" else f"{query.state} "
+    name, state = quote(account.name), "" if query.status == "all" else f"{query.status} "
     of = f"{query.scope_text}{f' in {only}' if only else ''}"
     if not every:
         limits = (query.start_date, query.end_date, query.minimum_impact, query.currency, query.search)

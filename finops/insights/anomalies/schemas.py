@@ -23,7 +23,7 @@ STATES: tuple[StateName, ...] = ("open", "expected", "resolved", "all")
 
 class AnomaliesQuery(CostScope, frozen=True, kw_only=True):
     __doc__ = None
-    state: Annotated[StateName, Meta(description="expected: intended spend.")] = "open"
+    status: Annotated[StateName, Meta(description="expected: intended spend.")] = "open"
     start_date: date | None = None
     end_date: date | None = None
     minimum_impact: Annotated[Decimal | None, Meta(description="Up or down, in whole currency units.")] = None

@@ -187,7 +187,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     lines = [_line(row, figures, display) for row, figures in pairs]
     listing = ANOMALIES.listing(request, lines)
     run = AnomalyRun.objects.first()
-    query = AnomaliesQuery(state=state, **scope)
+    query = AnomaliesQuery(status=state, **scope)
     warnings = [*currency_warnings([figures for _row, figures in pairs]), *warnings, *of_scope]
     not_complete = queries.not_complete(sources, query)
     if wants_csv(request):

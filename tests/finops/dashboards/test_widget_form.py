@@ -139,8 +139,8 @@ def test_every_type_of_widget_has_a_preview(payer: Account, member: Client, name
         ("text", {"text": "Hello"}, {"text": "Hello"}),
         (
             "anomalies",
-            {"minimum_impact": "12.5", "currency": "USD", "state": "all"},
-            {"state": "all", "minimum_impact": "12.5", "currency": "USD"},
+            {"minimum_impact": "12.5", "currency": "USD", "status": "all"},
+            {"status": "all", "minimum_impact": "12.5", "currency": "USD"},
         ),
         ("budget_status", {"top": "2"}, {"top": 2}),
     ],

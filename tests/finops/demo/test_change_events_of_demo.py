@@ -68,7 +68,7 @@ def place_within_service(account: Account, one: DemoAnomaly) -> int:
 
 
 def all_anomalies(account: Account) -> list[AnomalyRow]:
-    return list_anomalies(account, AnomaliesQuery(state="all", limit=50)).anomalies
+    return list_anomalies(account, AnomaliesQuery(status="all", limit=50)).anomalies
 
 
 def test_the_spike_of_last_week_has_its_event_first() -> None:

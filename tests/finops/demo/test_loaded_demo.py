@@ -336,7 +336,9 @@ def test_texts_with_amounts_have_their_currencies_beside_them(
 
 
 PROMPTS: Mapping[str, Sequence[Mapping[str, str]]] = {
-    "anomaly_check": [{"month": "2026-11", "source": "AWS", "minimum_impact": "12.5", "currency": "usd"}],
+    "anomaly_check": [
+        {"month": "2026-11", "cost_source": "AWS", "minimum_impact": "12.5", "currency": "usd"}
+    ],
     "budget_health": [{"scope": "team"}],
     "commitment_review": [{"month": "2026-11", "provider": "aws"}],
     "savings_review": [{"rule": "volume_type", "minimum_saving": "1", "currency": "USD"}],

@@ -70,7 +70,7 @@ def beside_the_change(account: Account, **query: Any) -> list[str]:
 
 
 def beside_the_anomaly(account: Account, **query: Any) -> list[str]:
-    (row,) = list_anomalies(account, AnomaliesQuery(state="all", **query)).anomalies
+    (row,) = list_anomalies(account, AnomaliesQuery(status="all", **query)).anomalies
     return [each.title for each in row.candidates]
 
 
@@ -159,13 +159,13 @@ def test_thousands_of_events_of_another_scope_hide_no_event_of_an_anomaly(
     create_change_event(acme, "right", scope={"source": [name], "service": ["Compute"]})
     happen_often(acme, 5_001, SPIKE, scope={"source": ["Other"], "service": ["Compute"]})
 
-    answer = list_anomalies(acme, AnomaliesQuery(state="all", source=name))
+    answer = list_anomalies(acme, AnomaliesQuery(status="all", cost_source=name))
 
     assert [each.title for each in answer.anomalies[0].candidates] == ["right"]
     assert not any("change events are near" in each for each in answer.warnings)
     assert (
         "More than 5,000 change events are near these anomalies: candidates are from the newest 5,000."
-        in list_anomalies(acme, AnomaliesQuery(state="all")).warnings
+        in list_anomalies(acme, AnomaliesQuery(status="all")).warnings
     )
 
 
@@ -179,7 +179,7 @@ def test_events_between_distant_anomalies_are_not_read(acme: Account) -> None:
     create_change_event(acme, "second", later)
     happen_often(acme, 5_000, SPIKE + timedelta(days=8))
 
-    rows = list_anomalies(acme, AnomaliesQuery(state="all")).anomalies
+    rows = list_anomalies(acme, AnomaliesQuery(status="all")).anomalies
 
     assert {each.candidates[0].title for each in rows} == {"first", "second"}
 

@@ -12,12 +12,12 @@ _CALL = re.compile(r"^\d+\. `(\w+)` `(\{.*\})`$", re.MULTILINE)
 _WORD = re.compile(r"`([^`\n]+)`")
 
 PROMPT_ARGUMENTS = {
-    "anomaly_check": ["month", "source", "minimum_impact", "currency"],
+    "anomaly_check": ["month", "cost_source", "minimum_impact", "currency"],
     "budget_health": ["budget", "scope"],
     "commitment_review": ["month", "provider"],
     "savings_review": ["rule", "minimum_saving", "currency"],
     "top_cost_drivers": ["month", "group_by", "filter_by", "value", "basis"],
-    "weekly_cost_digest": ["week", "team", "source", "group_by", "basis"],
+    "weekly_cost_digest": ["week", "team", "cost_source", "group_by", "basis"],
 }
 
 Call = tuple[str, dict[str, Any]]

@@ -92,14 +92,14 @@ def test_everything_that_is_suggested_is_taken(reader: McpClient, prompt: Prompt
             {
                 "week": "2026-W45",
                 "team": "Payments",
-                "source": "aws",
+                "cost_source": "aws",
                 "group_by": "tag:env",
                 "basis": "amortized",
             },
         ),
         (
             "anomaly_check",
-            {"month": "2026-11", "source": "Anthropic", "minimum_impact": "12.5", "currency": "usd"},
+            {"month": "2026-11", "cost_source": "Anthropic", "minimum_impact": "12.5", "currency": "usd"},
         ),
         (
             "top_cost_drivers",
@@ -207,9 +207,9 @@ def test_completing_narrows_by_what_was_typed_and_given(reader: McpClient) -> No
     assert set(values(reader, prompt, argument, filter_by="team")) >= set(teams)
     assert values(reader, prompt, argument) == []
     assert values(reader, prompt, argument, filter_by="tag:nope") == []
-    assert values(reader, "weekly_cost_digest", "week", source="FOCUS sample (real, anonymised)")[
+    assert values(reader, "weekly_cost_digest", "week", cost_source="FOCUS sample (real, anonymised)")[
         0
     ].startswith("2024-09")
-    assert "source" not in values(reader, "weekly_cost_digest", "group_by", source="AWS")
+    assert "source" not in values(reader, "weekly_cost_digest", "group_by", cost_source="AWS")
     assert {each.partition(":")[0] for each in values(reader, "budget_health", "budget", scope="team")}
     assert completion(reader, prompt, argument, filter_by="resource")["hasMore"] is True

@@ -22,7 +22,7 @@ from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, completion, 
         ("weekly_cost_digest", "team", "", ["Core platform", "Growth"]),
         ("weekly_cost_digest", "team", "GRO", ["Growth"]),
         ("weekly_cost_digest", "team", "platform", ["Core platform"]),
-        ("weekly_cost_digest", "source", "c", ["Clouds", "Archive"]),
+        ("weekly_cost_digest", "cost_source", "c", ["Clouds", "Archive"]),
         ("weekly_cost_digest", "week", "2026-03", ["2026-03-16", "2026-03-09", "2026-03-02"]),
         ("weekly_cost_digest", "basis", "am", ["amortized"]),
         ("weekly_cost_digest", "group_by", "tag:", ["tag:env", "tag:squad", "cost_tag:product line"]),
@@ -48,8 +48,8 @@ def test_an_argument_completes_from_what_the_account_has(
 def test_other_arguments_narrow_what_is_suggested(mcp_client: McpClient) -> None:
     assert values(mcp_client, "budget_health", "budget", scope="team") == ["Growth of the year"]
     assert values(mcp_client, "budget_health", "budget", scope="Team") == ["Growth of the year"]
-    assert values(mcp_client, "weekly_cost_digest", "week", source="archive") == ["2025-11-03"]
-    assert values(mcp_client, "anomaly_check", "month", source="Archive") == ["2025-11"]
+    assert values(mcp_client, "weekly_cost_digest", "week", cost_source="archive") == ["2025-11-03"]
+    assert values(mcp_client, "anomaly_check", "month", cost_source="Archive") == ["2025-11"]
     assert values(mcp_client, "top_cost_drivers", "value", filter_by="tag:squad") == [
         "growth",
         "core",
@@ -98,7 +98,7 @@ def test_another_accounts_names_neither_complete_nor_count(empty: McpClient) -> 
             assert not [name for name in names if name in suggestions]
     for prompt, argument, own_name in (
         ("weekly_cost_digest", "team", "Growth"),
-        ("weekly_cost_digest", "source", "Clouds"),
+        ("weekly_cost_digest", "cost_source", "Clouds"),
         ("weekly_cost_digest", "group_by", "tag:squad"),
         ("commitment_review", "provider", "AWS"),
         ("budget_health", "budget", "Everything"),

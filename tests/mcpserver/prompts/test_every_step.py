@@ -13,7 +13,7 @@ from tests.mcpserver.mcp_client import McpClient
 from tests.mcpserver.prompts.prompt_client import PROMPT_ARGUMENTS, calls_in, text_of
 
 GIVEN = {
-    "anomaly_check": {"month": "2026-02", "source": "Clouds", "minimum_impact": "5", "currency": "EUR"},
+    "anomaly_check": {"month": "2026-02", "cost_source": "Clouds", "minimum_impact": "5", "currency": "EUR"},
     "budget_health": {"scope": "team", "budget": "Growth of the year"},
     "commitment_review": {"month": "2026-02", "provider": "Google Cloud"},
     "savings_review": {"rule": "volume_type", "minimum_saving": "7", "currency": "EUR"},
@@ -27,7 +27,7 @@ GIVEN = {
     "weekly_cost_digest": {
         "week": "2026-02-09",
         "team": "Growth",
-        "source": "Clouds",
+        "cost_source": "Clouds",
         "group_by": "region",
         "basis": "billed",
     },
@@ -42,7 +42,9 @@ def as_call(name: str, value: str, argument_texts: dict[str, str]) -> Arguments:
     """An argument of a prompt as arguments of a call: a filter is `filters.<dimension>`."""
     if name in ("month", "week"):
         return {"end_date": ENDS[value]}
-    if name in ("team", "source", "provider", "currency"):
+    if name == "cost_source":
+        return {name: value, "filters.source": [value]}
+    if name in ("team", "provider", "currency"):
         return {name: value, f"filters.{name}": [value]}
     call_arguments: dict[str, Arguments] = {
         "minimum_impact": {"minimum_impact": 5},

@@ -96,7 +96,7 @@ def test_a_chosen_argument_filters_the_calls(mcp_client: McpClient) -> None:
         "weekly_cost_digest",
         week="2026-02-11",
         team="core PLATFORM",
-        source="clouds",
+        cost_source="clouds",
         group_by="Region",
     )
     spend, change, anomalies, forecast, budgets = (arguments for _, arguments in calls_in(digest))
@@ -111,7 +111,7 @@ def test_a_chosen_argument_filters_the_calls(mcp_client: McpClient) -> None:
         "2026-02-15",
         ["region"],
     )
-    assert (anomalies["team"], anomalies["source"]) == ("Core platform", "Clouds")
+    assert (anomalies["team"], anomalies["cost_source"]) == ("Core platform", "Clouds")
     assert budgets["scope"] == ["team", "cost_source"]
     assert 'Only cost of team "Core platform". Only cost of source "Clouds".' in digest
 
@@ -135,12 +135,12 @@ def test_a_budget_is_evaluated_in_its_own_period_and_scope(mcp_client: McpClient
 @requirement("prompts:get")
 def test_amounts_become_numbers_and_empty_arguments_are_left_out(mcp_client: McpClient) -> None:
     text = text_of(
-        mcp_client, "anomaly_check", minimum_impact=" 99.50 ", currency="eur", month="", source="  "
+        mcp_client, "anomaly_check", minimum_impact=" 99.50 ", currency="eur", month="", cost_source="  "
     )
 
     arguments = calls_in(text)[0][1]
     assert (arguments["minimum_impact"], arguments["currency"]) == (99.5, "EUR")
-    assert "source" not in arguments
+    assert "cost_source" not in arguments
     assert (
         calls_in(text_of(mcp_client, "savings_review", minimum_saving="100.0"))[0][1]["minimum_saving"] == 100
     )
@@ -151,7 +151,7 @@ def test_amounts_become_numbers_and_empty_arguments_are_left_out(mcp_client: Mcp
     ("prompt", "arguments", "message"),
     [
         ("weekly_cost_digest", {"team": "Grwth"}, "team: 'Grwth' does not exist. Nearest: 'Growth'. Use listTeams."),
-        ("weekly_cost_digest", {"source": "Cloud"}, "source: 'Cloud' does not exist. Nearest: 'Clouds'."),
+        ("weekly_cost_digest", {"cost_source": "Cloud"}, "cost_source: 'Cloud' does not exist. Nearest: 'Clouds'."),
         ("weekly_cost_digest", {"week": "2026-04-02"}, "no cost data in the week of 2026-03-30. Nearest: 2026-03-16, 2026-03-09"),
         ("weekly_cost_digest", {"week": "soon"}, "'soon' is not a week. Use its Monday"),
         ("weekly_cost_digest", {"week": "2026-W60"}, "'2026-W60' is not a week."),

@@ -69,9 +69,9 @@ def savings(mcp_client: McpClient, **arguments: Any) -> dict[str, Any]:
         ({"team": "data"}, 24),
         ({"account": "lab"}, 24),
         ({"account": "222"}, 24),
-        ({"source": "Second bill"}, 48),
+        ({"cost_source": "Second bill"}, 48),
         ({"provider": "aws"}, 12 + 24 + 48),
-        ({"team": "Core", "source": "AWS bill"}, 12),
+        ({"team": "Core", "cost_source": "AWS bill"}, 12),
     ],
     ids=lambda value: str(value),
 )
@@ -95,7 +95,7 @@ def test_a_scope_with_an_unknown_value_is_refused_with_the_nearest(
 
     for scope, nearest in (
         ({"team": "Cor"}, "Core"),
-        ({"source": "Second bil"}, "Second bill"),
+        ({"cost_source": "Second bil"}, "Second bill"),
         ({"account": "labb"}, "lab"),
         ({"provider": "Azur"}, "AWS"),
     ):
@@ -172,7 +172,7 @@ def test_anomalies_are_of_a_scope_whose_cost_moved_in_their_days(
     assert of(team="Core") == [("Queue", 100, "USD")]
     assert of(account="lab") == of(team="Data") == [("Lake", 100, "USD")]
     assert of() == [("Lake", None, "USD"), ("Queue", None, "USD")]
-    assert [value for value, *_ in of(source="Bill", provider="AWS")] == ["Lake", "Queue"]
+    assert [value for value, *_ in of(cost_source="Bill", provider="AWS")] == ["Lake", "Queue"]
     page = signed_in(cast.viewer).get(f"/a/{acme.slug}/anomalies/", {"team": "Core"}).content.decode()
     assert "Queue" in page
     assert "Lake" not in page

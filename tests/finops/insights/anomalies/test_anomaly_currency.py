@@ -191,9 +191,9 @@ def test_a_smallest_impact_is_of_its_currency(
 
 def test_the_part_of_a_scope_is_converted_too(acme: Account, euros: Anomaly) -> None:
     enter(acme)
-    (own,) = anomalies(acme, "own", source="Bill").anomalies
+    (own,) = anomalies(acme, "own", cost_source="Bill").anomalies
 
-    (row,) = anomalies(acme, source="Bill").anomalies
+    (row,) = anomalies(acme, cost_source="Bill").anomalies
 
     assert own.impact_in_scope is not None
     assert row.impact_in_scope is not None

@@ -38,7 +38,7 @@ def show_in(account: Account, currency: str) -> None:
 
 def only_anomaly(account: Account) -> AnomalyRow:
     with account_display(account):
-        (row,) = list_anomalies(account, AnomaliesQuery(state="all")).anomalies
+        (row,) = list_anomalies(account, AnomaliesQuery(status="all")).anomalies
     return row
 
 
