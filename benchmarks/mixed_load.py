@@ -49,7 +49,7 @@ OFTEN = {"overview": 5, "cost explorer": 3, "cost explorer by service": 3}
 QUESTIONS: list[tuple[str, dict[str, str]]] = [
     ("querySpend", {"group_by": "service", "period": "last_12_months"}),
     ("querySpend", {"group_by": "service", "period": "last_30_days", "granularity": "day"}),
-    ("queryUsage", {"metric": "requests", "period": "last_30_days"}),
+    ("queryUsage", {"usage_metric": "requests", "period": "last_30_days"}),
     ("explainSpendChange", {}),
     ("forecastSpend", {}),
     ("listBudgets", {}),

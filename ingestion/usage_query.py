@@ -36,7 +36,7 @@ class UsageFilter(msgspec.Struct, frozen=True, kw_only=True):
 # Days are UTC, both ends inside; without any dates, the last 30 days.
 class UsageQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
-    metric: Annotated[str, Meta(description="See getAccountContext. Default: the first metric.")] = ""
+    usage_metric: Annotated[str, Meta(description="See getAccountContext. Default: the first metric.")] = ""
     start_date: date | None = None
     end_date: date | None = None
     period: Annotated[
@@ -44,14 +44,14 @@ class UsageQuery(UrlQuery, frozen=True, kw_only=True):
         Meta(description="Relative period instead of dates."),
     ] = None
     granularity: Annotated[Granularity, Meta(description="Time buckets; weeks begin on Monday.")] = "none"
-    group_by: Annotated[str, Meta(description="customer, or dimension:<key>.")] = ""
+    group_by: Annotated[list[str], Meta(description="customer, or dimension:<key>.", max_length=1)] = []
     customers: Annotated[
         list[str],
         Meta(description="Only these customers (IDs or names).", max_length=MAX_CUSTOMERS),
     ] = []
     filters: Annotated[list[UsageFilter], Meta(description="Combined with AND.", max_length=MAX_FILTERS)] = []
     top: Annotated[int, Meta(description="Maximum groups; the rest is in other.", ge=1, le=MAX_TOP)] = (
-        DEFAULT_TOP
+        msgspec.field(name="limit", default=DEFAULT_TOP)
     )
     compare_to: Annotated[CompareTo, Meta(description="Adds change to totals and rows.")] = "none"
 
@@ -66,6 +66,11 @@ class UsageQuery(UrlQuery, frozen=True, kw_only=True):
         return raw
 
     @property
+    def group(self) -> str:
+        """What the usage is grouped by; empty for nothing."""
+        return self.group_by[0] if self.group_by else ""
+
+    @property
     def names_days(self) -> bool:
         return bool(self.period or self.start_date or self.end_date)
 
@@ -73,8 +78,11 @@ class UsageQuery(UrlQuery, frozen=True, kw_only=True):
 # Which events; without days, of any day.
 class EventsQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    metric: Annotated[str, Meta(description="Only this metric.")] = ""
-    customer: Annotated[str, Meta(description="Only this customer (ID or name).")] = ""
+    usage_metric: Annotated[str, Meta(description="Only this metric.")] = ""
+    customers: Annotated[
+        list[str],
+        Meta(description="Only these customers (IDs or names).", max_length=MAX_CUSTOMERS),
+    ] = []
     start_date: date | None = None
     end_date: date | None = None
     period: Annotated[Period | None, Meta(description="Relative period instead of dates.")] = None

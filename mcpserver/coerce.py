@@ -140,7 +140,7 @@ def _refuse_unknown(name: str, valid_names: list[str], *, path: str, owner: str)
     new_name = RENAMED_FIELDS.get(_snake_case(name))
     if new_name in valid_names:
         hint = f' It is called "{new_name}".'
-    if "filters" in valid_names and name in {kind.name for kind in registry.kinds()}:
+    elif "filters" in valid_names and name in {kind.name for kind in registry.kinds()}:
         # Assistants write {"service": "EC2"} for a filter.
         hint = f' To filter by a dimension: "filters": [{{"dimension": {_excerpt(name)}, "values": [...]}}].'
     valid = f"Arguments: {', '.join(valid_names)}." if valid_names else "It takes no arguments."

@@ -26,7 +26,6 @@ _SHARED_DESCRIPTIONS = {
     "end_date": "Last day.",
     "cursor": "Of the last page.",
     "search": "Part of a name.",
-    "top": "Maximum rows.",
     "dimension": "Such as service.",
     "values": "Any of these.",
     "currency": "Such as USD.",

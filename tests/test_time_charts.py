@@ -54,7 +54,7 @@ MARKED = {
     "dashboards/widgets/spend_over_time.html": f"dashboards/widgets/{{spend}}/?{DAYS}",
     "dashboards/widgets/unit_cost.html": f"dashboards/widgets/{{unit_cost}}/?{DAYS}",
     "dashboards/widgets/usage.html": f"dashboards/widgets/{{usage}}/?{DAYS}",
-    "ingestion/_usage_result.html": f"usage/?metric=requests&{DAYS}",
+    "ingestion/_usage_result.html": f"usage/?usage_metric=requests&{DAYS}",
     "ingestion/customer.html": "customers/{customer}/",
     "insights/_commitments_result.html": f"commitments/?{DAYS}",
     "insights/anomaly.html": "anomalies/{anomaly}/",
@@ -106,7 +106,7 @@ def fill(account: Account) -> None:
         "Weekly",
         widget("spend_over_time"),
         widget("unit_cost", unit_metric="Per request", granularity="day"),
-        widget("usage", metric="requests"),
+        widget("usage", usage_metric="requests"),
     )
     run_detection(account)
     add_event("checkout v142", actor="Ada", url="https://git.example.com/142")

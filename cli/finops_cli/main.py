@@ -136,7 +136,7 @@ def _json_arguments(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise CommandError(f"--json is not valid JSON: {error}.") from error
     if not isinstance(arguments, dict):
-        raise CommandError('--json must be an object, such as {"top": 5}.')
+        raise CommandError('--json must be an object, such as {"limit": 5}.')
     return arguments
 
 

@@ -16,8 +16,8 @@ TriggerName = Literal["budget", "anomaly", "digest"]
 
 class SubscriptionsQuery(msgspec.Struct, frozen=True, kw_only=True):
     trigger: Annotated[list[TriggerName], Meta(description="Default: all.")] = []
-    channel_id: Annotated[int | None, Meta(description="Id from listAlertChannels.")] = None
-    budget_id: Annotated[int | None, Meta(description="Id from listBudgets.")] = None
+    channel: Annotated[int | str | None, Meta(description="Name or ID, from listAlertChannels.")] = None
+    budget: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: str = ""
 
@@ -27,7 +27,7 @@ DeliveryStatusName = Literal["waiting", "delivered", "failed"]
 
 class DeliveriesQuery(msgspec.Struct, frozen=True, kw_only=True):
     status: Annotated[list[DeliveryStatusName], Meta(description="Default: all.")] = []
-    channel_id: Annotated[int | None, Meta(description="Id from listAlertChannels.")] = None
+    channel: Annotated[int | str | None, Meta(description="Name or ID, from listAlertChannels.")] = None
     include_tests: Annotated[bool, Meta(description="Include test messages.")] = True
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: str = ""

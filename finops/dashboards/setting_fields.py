@@ -17,7 +17,7 @@ COMMON: Final = (
     Setting("period", "Period", "select", PERIODS),
     Setting("granularity", "Granularity", "select", GRANULARITIES[1:]),
     Setting("group_by", "Group by", "dimension", may_be_empty=True),
-    Setting("top", "Maximum", "number"),
+    Setting("limit", "Maximum", "number"),
     Setting("splits", "Shared costs", "select", SPLITS),
     Setting("basis", "Basis", "select", BASES, first="As in the cost view"),
     Setting("compare_to", "Compare with", "select", COMPARISONS),

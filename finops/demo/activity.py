@@ -49,8 +49,8 @@ BY_SERVICE = SampleCall(
 )
 REQUESTS = SampleCall(
     tool="queryUsage",
-    arguments={"metric": "requests", "period": "last_month", "group_by": "customer"},
-    page="usage/?metric=requests&period=last_month&group_by=customer",
+    arguments={"usage_metric": "requests", "period": "last_month", "group_by": ["customer"]},
+    page="usage/?usage_metric=requests&period=last_month&group_by=customer",
     milliseconds=48,
     answer_bytes=2_000,
     often=4,
@@ -91,8 +91,8 @@ SAMPLE_CALLS = (
     ),
     SampleCall(
         tool="queryUsage",
-        arguments={"metric": "seats"},
-        page="usage/?metric=seats",
+        arguments={"usage_metric": "seats"},
+        page="usage/?usage_metric=seats",
         milliseconds=33,
         answer_bytes=700,
         often=2,
@@ -149,14 +149,14 @@ FAILED_CALLS = (
     ),
     SampleCall(
         tool="queryUsage",
-        arguments={**REQUESTS.arguments, "metric": "request"},
-        problem="metric: 'request' does not exist. Nearest: requests, revenue. Use getAccountContext.",
+        arguments={**REQUESTS.arguments, "usage_metric": "request"},
+        problem="usage_metric: 'request' does not exist. Nearest: requests, revenue. Use getAccountContext.",
         corrected_call=REQUESTS,
     ),
     SampleCall(
         tool="queryUnitCost",
         arguments={"metric": "Cost per 1,000 requests"},
-        problem='queryUnitCost has no argument "metric". Nearest: unit_metric, usage_metric, period.',
+        problem='queryUnitCost has no argument "metric". It is called "usage_metric".',
         corrected_call=UNIT_COST,
     ),
 )

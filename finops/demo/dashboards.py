@@ -35,9 +35,9 @@ def _widgets() -> list[WidgetDraft]:
         draft("total", (0, 0, 3, 3), "Month to date", period="month_to_date"),
         draft("total", (3, 0, 3, 3), "Last 7 days", period="last_7_days"),
         draft("spend_over_time", (0, 3, 8, 5), "Daily spend by service"),
-        draft("budget_status", (8, 3, 4, 5), "Budgets at risk", top=5),
-        draft("top_movers", (0, 8, 4, 5), "Biggest changes", top=5),
-        draft("anomalies", (8, 8, 4, 5), "Recent anomalies", status="all", top=6),
+        draft("budget_status", (8, 3, 4, 5), "Budgets at risk", limit=5),
+        draft("top_movers", (0, 8, 4, 5), "Biggest changes", limit=5),
+        draft("anomalies", (8, 8, 4, 5), "Recent anomalies", status="all", limit=6),
         draft(
             "spend_over_time",
             (0, 13, 6, 5),
@@ -46,16 +46,18 @@ def _widgets() -> list[WidgetDraft]:
             granularity="month",
             group_by="provider",
         ),
-        draft("savings", (0, 18, 6, 5), "Savings opportunities", top=6),
-        draft("commitment_utilization", (6, 18, 6, 5), "Commitments", top=4),
+        draft("savings", (0, 18, 6, 5), "Savings opportunities", limit=6),
+        draft("commitment_utilization", (6, 18, 6, 5), "Commitments", limit=4),
     ]
     for metric in UnitMetric.objects.filter(name__in=UNIT_COSTS):
         title, x = UNIT_COSTS[metric.name]
         drafts.append(draft("unit_cost", (x, 0, 3, 3), title, unit_metric=metric.name))
     for tag in CostTag.objects.filter(key="team"):
-        drafts.append(draft("cost_tag_breakdown", (4, 8, 4, 5), "Spend by team", cost_tag=tag.key, top=7))
+        drafts.append(draft("cost_tag_breakdown", (4, 8, 4, 5), "Spend by team", cost_tag=tag.key, limit=7))
     for usage in UsageMetric.objects.filter(name="documents_processed"):
         drafts.append(
-            draft("usage", (6, 13, 6, 5), "Documents by customer", metric=usage.name, group_by="customer")
+            draft(
+                "usage", (6, 13, 6, 5), "Documents by customer", usage_metric=usage.name, group_by="customer"
+            )
         )
     return drafts

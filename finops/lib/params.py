@@ -40,9 +40,9 @@ def as_arguments(query: msgspec.Struct) -> str:
     """Return the arguments of the same query for an MCP client's tool, as readable JSON; defaults are left out."""
     values = msgspec.to_builtins(query)
     arguments = {
-        field.name: values[field.name]
+        field.encode_name: values[field.encode_name]
         for field in msgspec.structs.fields(query)
-        if values[field.name] not in (None, [], field.default)
+        if values[field.encode_name] not in (None, [], field.default)
     }
     return json.dumps(arguments, indent=2, ensure_ascii=False)
 

@@ -10,8 +10,16 @@ import msgspec
 from finops.lib.params import fields_of
 
 RENAMED_FIELDS: Final = {
+    "budget_id": "budget",
+    "by": "group_by",
+    "channel_id": "channel",
+    "customer": "customers",
+    "kind": "kinds",
+    "metric": "usage_metric",
+    "period": "frequency",
     "source": "cost_source",
     "state": "status",
+    "top": "limit",
     "min_impact": "minimum_impact",
     "min_saving": "minimum_saving",
 }

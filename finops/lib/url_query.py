@@ -35,9 +35,9 @@ class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
         """Return the texts of the fields that a URL names."""
         raw: dict[str, Any] = {}
         for field in fields_of(cls):
-            values = [value for value in params.get(field.name, ()) if value != ""]
+            values = [value for value in params.get(field.encode_name, ()) if value != ""]
             if values and field.name not in FILTER_PARAMS:
-                raw[field.name] = values if field.default_factory is list else values[-1]
+                raw[field.encode_name] = values if field.default_factory is list else values[-1]
         for name, letter in FILTER_PARAMS.items():
             if name in cls.__struct_fields__:
                 raw[name] = _filters_from(params, letter)
@@ -50,7 +50,9 @@ class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
             value = getattr(self, field.name)
             if field.name in FILTER_PARAMS or value in (None, [], field.default):
                 continue
-            params[field.name] = [str(item) for item in value] if isinstance(value, list) else [str(value)]
+            params[field.encode_name] = (
+                [str(item) for item in value] if isinstance(value, list) else [str(value)]
+            )
         for name, letter in FILTER_PARAMS.items():
             for index, item in enumerate(getattr(self, name, ())):
                 params[f"{letter}{index}"] = [item.dimension]
@@ -74,7 +76,7 @@ def query_from_params(
     A query without days gets the default period: the form has to show which days are meant.
     """
     kind = type(first)
-    if not any(name in kind.__struct_fields__ or name == "f0" for name in params):
+    if not any(name in kind.__struct_encode_fields__ or name == "f0" for name in params):
         return first
     query = kind.from_params(params)
     if default_period is None or any(getattr(query, name, None) for name in _DAYS):

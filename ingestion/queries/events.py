@@ -22,7 +22,7 @@ from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
 from finops.lib.errors import UserError
 from finops.lib.money import round_amount
 from finops.lib.periods import DateRange
-from finops.lib.sentences import quote, truncate
+from finops.lib.sentences import join_first, quote, truncate
 from ingestion.models import UsageSource
 from ingestion.queries import usage_text
 from ingestion.queries.metrics import find_metric, metrics_of
@@ -32,6 +32,7 @@ from ingestion.schemas import EventsAnswer, UsageEvent
 from ingestion.usage_query import MAX_EVENTS, EventsQuery, events_days
 
 RECENT_DAYS = 31
+SHOWN_CUSTOMERS = 3
 _KEY = ("event_time", "received_at", "batch", "position")
 _COLUMNS = (
     "event_time",
@@ -91,16 +92,23 @@ def list_usage_events(account: Account, query: EventsQuery, *, deadline: float |
         raise UserError(
             f"limit: {query.limit} is not between 1 and {MAX_EVENTS}.", field="limit", value=query.limit
         )
-    question = (account.pk, query.metric, query.customer, query.start_date, query.end_date, query.period)
+    question = (
+        account.pk,
+        query.usage_metric,
+        query.customers,
+        query.start_date,
+        query.end_date,
+        query.period,
+    )
     after = _after(query.cursor, question)
     metrics = metrics_of(account)
     if not metrics:
         return _answer(
             account, [], hint=usage_text.HOW_TO_PUSH, summary=f"{quote(account.name)} has no usage yet."
         )
-    customers = find_customers(account, [query.customer] if query.customer else [])
+    customers = find_customers(account, query.customers)
     page = _Page(
-        metric=find_metric(metrics, query.metric).name if query.metric else "",
+        metric=find_metric(metrics, query.usage_metric).name if query.usage_metric else "",
         customers=customers.ids,
         keys=tuple(lake_queries.dimension_keys(account)),
         limit=query.limit,
@@ -210,8 +218,10 @@ def _answer(
 def _summary(
     account: Account, query: EventsQuery, days: DateRange | None, rows: Sequence[dict[str, Any]], more: str
 ) -> str:
-    of = f" of {truncate(query.metric, usage_text.NAME_LENGTH)!r}" if query.metric else ""
-    by = f" of customer {truncate(query.customer, usage_text.NAME_LENGTH)!r}" if query.customer else ""
+    of = f" of {truncate(query.usage_metric, usage_text.NAME_LENGTH)!r}" if query.usage_metric else ""
+    names = [repr(truncate(name, usage_text.NAME_LENGTH)) for name in query.customers]
+    noun = "customer" if len(names) == 1 else "customers"
+    by = f" of {noun} {join_first(names, SHOWN_CUSTOMERS)}" if names else ""
     if not rows:
         when = f" from {days.start} to {days.end}" if days else ""
         return f"{quote(account.name)} has no {'older ' if query.cursor else ''}usage event{of}{by}{when}."
@@ -236,4 +246,4 @@ def _hint(query: EventsQuery, rows: Sequence[dict[str, Any]], more: str) -> str:
         return "Use cursor with the same arguments for more. For totals use queryUsage."
     if rows or query.cursor:
         return "No more events. For totals use queryUsage."
-    return "Remove customer, metric or the days, or use queryUsage to find days with events."
+    return "Remove customers, usage_metric or the days, or use queryUsage to find days with events."

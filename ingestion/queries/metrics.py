@@ -59,10 +59,11 @@ def find_metric(metrics: Sequence[UsageMetric], name: str) -> UsageMetric:
         return matches[0]
     if not metrics:
         raise UserError(
-            f"metric: {name[:100]!r} does not exist. No usage has been pushed yet.", field="metric"
+            f"usage_metric: {name[:100]!r} does not exist. No usage has been pushed yet.",
+            field="usage_metric",
         )
     raise unknown_value(
-        "metric", name[:100], [metric.name for metric in metrics], listed_by="getAccountContext"
+        "usage_metric", name[:100], [metric.name for metric in metrics], listed_by="getAccountContext"
     )
 
 

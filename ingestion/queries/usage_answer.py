@@ -188,8 +188,8 @@ def _resolve_query(
             field="granularity",
             value=query.granularity,
         )
-    metric = find_metric(metrics, query.metric) if query.metric else metrics[0]
-    group = find_group(event_dimensions, query.group_by)
+    metric = find_metric(metrics, query.usage_metric) if query.usage_metric else metrics[0]
+    group = find_group(event_dimensions, query.group)
     filtered = [value for item in query.filters if item.dimension == CUSTOMER for value in item.values]
     customers = find_customers(account, [*query.customers, *filtered])
     of_keys = [item for item in query.filters if item.dimension != CUSTOMER]
@@ -203,7 +203,7 @@ def _resolve_query(
         dimensions=dimensions,
         top=None if all_groups else query.top,
     )
-    metric_warnings = usage_text.default_metric_warning(metric, metrics) if not query.metric else []
+    metric_warnings = usage_text.default_metric_warning(metric, metrics) if not query.usage_metric else []
     of_group = [group.warning] if group.warning else []
     return _ResolvedQuery(
         account,
@@ -363,7 +363,7 @@ def _truncation_note(rows: Sequence[UsageRow], top: int) -> str:
     other_groups = sum(row.other_groups for row in rows)
     if not other_groups:
         return ""
-    more = f"raise top (now {top}, maximum {MAX_TOP}) or " if top < MAX_TOP else ""
+    more = f"raise limit (now {top}, maximum {MAX_TOP}) or " if top < MAX_TOP else ""
     groups = "1 group is" if other_groups == 1 else f"{other_groups:,} groups are"
     return f"{groups} in the row other: {more}filter."
 
@@ -374,14 +374,14 @@ def _empty_answer(account: Account, query: UsageQuery) -> UsageAnswer:
     return UsageAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=f"{quote(account.name)} has no usage yet{clauses_text(problems)}.",
-        metric=query.metric,
+        metric=query.usage_metric,
         label="",
         aggregation=UsageMetric.Aggregation.SUM.value,
         unit=None,
         units=[],
         period=_period(query, days),
         granularity=query.granularity,
-        group_by=query.group_by,
+        group_by=query.group,
         quantity=None,
         quantity_series={},
         rows=[],

@@ -157,7 +157,7 @@ def _charts(request: AccountRequest, row: Customer, metrics: list[CustomerMetric
     query = _customer_query(request, row)
     listed = _days()
     days = {} if query.names_days else {"start_date": listed.start, "end_date": listed.end}
-    queries = [structs.replace(query, metric=metric.metric, **days) for metric in metrics[:CHARTS]]
+    queries = [structs.replace(query, usage_metric=metric.metric, **days) for metric in metrics[:CHARTS]]
     answers = [query_usage(request.account, each) for each in queries]
     usage_tables = [usage_table(answer) for answer in answers]
     tables, markers = marked_usage(usage_tables, usage_days(answers[0])) if answers else ([], [])

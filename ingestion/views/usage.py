@@ -31,7 +31,7 @@ class UsagePage(QueryPage[AccountRequest, UsageQuery, UsageAnswer]):
 
     template = "ingestion/usage.html"
     result_template = "ingestion/_usage_result.html"
-    first_query = UsageQuery(granularity="day", group_by=CUSTOMER)
+    first_query = UsageQuery(granularity="day", group_by=[CUSTOMER])
     default_period = None
 
     def __init__(self, request: AccountRequest) -> None:
@@ -47,7 +47,7 @@ class UsagePage(QueryPage[AccountRequest, UsageQuery, UsageAnswer]):
 
     def complete(self, query: UsageQuery) -> UsageQuery:
         """Return the query with its metric, else the default metric, because the form must show which metric is used."""
-        return structs.replace(query, metric=query.metric or first_metric(self.metrics))
+        return structs.replace(query, usage_metric=query.usage_metric or first_metric(self.metrics))
 
     def answer(self, query: UsageQuery) -> UsageAnswer:
         return query_usage(self.request.account, query, all_groups=self.as_csv, metrics=self.metrics)
@@ -63,9 +63,7 @@ class UsagePage(QueryPage[AccountRequest, UsageQuery, UsageAnswer]):
         ]
         if query.customers:
             filters.insert(0, {"dimension": CUSTOMER, "values": query.customers})
-        dimensions = dimension_choices(
-            account, [query.group_by, *(str(item["dimension"]) for item in filters)]
-        )
+        dimensions = dimension_choices(account, [query.group, *(str(item["dimension"]) for item in filters)])
         return {
             "values_url": reverse("usage_values", args=[account.slug]),
             "metrics": [(metric.name, str(metric)) for metric in self.metrics],
@@ -80,7 +78,7 @@ class UsagePage(QueryPage[AccountRequest, UsageQuery, UsageAnswer]):
 
     def _chosen_metric(self, query: UsageQuery) -> str:
         try:
-            return find_metric(self.metrics, query.metric).name
+            return find_metric(self.metrics, query.usage_metric).name
         except UserError:
             return ""
 

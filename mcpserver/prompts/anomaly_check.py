@@ -70,7 +70,7 @@ def anomaly_check(ctx: PromptContext) -> Script:
             ),
             Step(
                 "explainSpendChange",
-                {**date_arguments(days), "group_by": ["service"], "filters": filters, "top": 5},
+                {**date_arguments(days), "group_by": ["service"], "filters": filters, "limit": 5},
                 "The anomalies' share of the total change, and related change events.",
             ),
             Step(
@@ -80,7 +80,7 @@ def anomaly_check(ctx: PromptContext) -> Script:
                     "granularity": "day",
                     "group_by": ["service"],
                     "filters": filters,
-                    "top": 5,
+                    "limit": 5,
                 },
                 "The days of the largest services, to see when it began and whether it is over.",
             ),

@@ -32,7 +32,7 @@ FORECAST_PERIODS = {"monthly": "month", "quarterly": "quarter", "yearly": "year"
 
 OFFERS = {
     "create_budget": (
-        "a budget for cost without one; I give its `name`, `amount`, `currency`, `period` and scope."
+        "a budget for cost without one; I give its `name`, `amount`, `currency`, `frequency` and scope."
     ),
     "create_alert_subscription": (
         "with `trigger` `budget` and `thresholds`, for a budget without alerts, with a channel of "
@@ -71,7 +71,7 @@ def budget_health(ctx: PromptContext) -> Script:
             *([] if budget else [_spend_without_budget_step(period, by, basis)]),
             Step(
                 "listAlertSubscriptions",
-                {"trigger": ["budget"], "budget_id": budget.pk if budget else None},
+                {"trigger": ["budget"], "budget": budget.pk if budget else None},
                 "Alerts on budget thresholds.",
             ),
         ],
@@ -125,16 +125,16 @@ def _cost_steps(
         ),
         Step(
             "querySpend",
-            {**cost, "compare_to": "previous_period", "top": 8},
+            {**cost, "compare_to": "previous_period", "limit": 8},
             "Spend so far vs. the previous period.",
         ),
-        Step("explainSpendChange", {**cost, "top": 5}, "Cost drivers: new, ended, price vs. volume."),
+        Step("explainSpendChange", {**cost, "limit": 5}, "Cost drivers: new, ended, price vs. volume."),
     ]
 
 
 def _spend_without_budget_step(period: DateRange, by: str, basis: str) -> Step:
     return Step(
         "querySpend",
-        {**date_arguments(period), "group_by": [by], "basis": basis, "top": 10},
+        {**date_arguments(period), "group_by": [by], "basis": basis, "limit": 10},
         f"Spend by {by}, to find high spend without a budget.",
     )

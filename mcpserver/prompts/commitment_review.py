@@ -43,12 +43,12 @@ def commitment_review(ctx: PromptContext) -> Script:
         steps=[
             Step(
                 "getCommitmentUtilization",
-                {**date_arguments(days), "by": "commitment", "filters": filters, "top": 15},
+                {**date_arguments(days), "group_by": ["commitment"], "filters": filters, "limit": 15},
                 "Each commitment: utilization, waste, commitment_savings_rate, expiry, most waste first; totals: effective_savings_rate of all eligible usage.",
             ),
             Step(
                 "getCommitmentUtilization",
-                {**date_arguments(trend), "by": "type", "granularity": "month", "filters": filters},
+                {**date_arguments(trend), "group_by": ["type"], "granularity": "month", "filters": filters},
                 f"Utilization and coverage by type, month by month over {TREND_MONTHS} months.",
             ),
             Step(
@@ -58,7 +58,7 @@ def commitment_review(ctx: PromptContext) -> Script:
                     "group_by": ["pricing_category", "service"],
                     "filters": filters,
                     "basis": "amortized",
-                    "top": 12,
+                    "limit": 12,
                 },
                 "On-demand and committed spend by service.",
             ),

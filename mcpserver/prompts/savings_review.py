@@ -66,12 +66,12 @@ def savings_review(ctx: PromptContext) -> Script:
             ),
             Step(
                 "querySpend",
-                {**date_arguments(month), "group_by": ["service"], "filters": filters, "top": 10},
+                {**date_arguments(month), "group_by": ["service"], "filters": filters, "limit": 10},
                 "The last complete month by service, to compare with the savings.",
             ),
             Step(
                 "getCommitmentUtilization",
-                {**date_arguments(month), "by": "type", "filters": filters},
+                {**date_arguments(month), "group_by": ["type"], "filters": filters},
                 "Utilization of commitments in that month: do not buy more of what is unused.",
             ),
         ],

@@ -76,17 +76,17 @@ def _spend_steps(days: DateRange, by: str, cost: Mapping[str, Any]) -> list[Step
     return [
         Step(
             "querySpend",
-            {**date_arguments(days), "group_by": [by], **cost, "compare_to": "previous_period", "top": 10},
+            {**date_arguments(days), "group_by": [by], **cost, "compare_to": "previous_period", "limit": 10},
             f"Cost of the month by {by}, with shares, vs. the previous month.",
         ),
         Step(
             "explainSpendChange",
-            {**date_arguments(days), "group_by": [by], **cost, "top": 10},
+            {**date_arguments(days), "group_by": [by], **cost, "limit": 10},
             "Largest increases and decreases, new and ended cost, price vs. volume.",
         ),
         Step(
             "querySpend",
-            {**date_arguments(days), "group_by": [by, detail], **cost, "top": 15},
+            {**date_arguments(days), "group_by": [by, detail], **cost, "limit": 15},
             f"Breakdown by {detail}.",
         ),
     ]

@@ -49,13 +49,13 @@ def weekly_cost_digest(ctx: PromptContext) -> Script:
                     "group_by": [by],
                     **cost,
                     "compare_to": "previous_period",
-                    "top": 8,
+                    "limit": 8,
                 },
                 f"The week in total, by {by} and by day, vs. the previous week.",
             ),
             Step(
                 "explainSpendChange",
-                {**date_arguments(week), "group_by": [by], **cost, "top": 5},
+                {**date_arguments(week), "group_by": [by], **cost, "limit": 5},
                 "Largest changes: new, ended, price vs. volume, and related events.",
             ),
             Step(

@@ -146,7 +146,7 @@ def _arguments(body: bytes) -> dict[str, Any]:
         raise HttpError(HTTPStatus.BAD_REQUEST, error.message) from error
     if not isinstance(value, dict):
         raise HttpError(
-            HTTPStatus.BAD_REQUEST, 'The body must be a JSON object of arguments, such as {"top": 5}.'
+            HTTPStatus.BAD_REQUEST, 'The body must be a JSON object of arguments, such as {"limit": 5}.'
         )
     return value
 

@@ -20,7 +20,7 @@ from mcpserver.registry import Tool, registry
 from mcpserver.rest.openapi import document
 
 _KEY: Final = "fmcp_your-key"
-_EXAMPLE: Final = {"period": "last_30_days", "group_by": ["service"], "top": 5}
+_EXAMPLE: Final = {"period": "last_30_days", "group_by": ["service"], "limit": 5}
 
 
 @dataclass(frozen=True)

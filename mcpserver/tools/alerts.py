@@ -62,6 +62,11 @@ def list_alert_channels(call: ToolCall, arguments: ListAlertChannelsArguments) -
     examples=[{}, {"trigger": ["budget"], "limit": 5}],
 )
 def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> AlertSubscriptionsAnswer:
+    arguments = replace(
+        arguments,
+        channel=queries.find_channel(arguments.channel),
+        budget=queries.find_budget(call.account, arguments.budget),
+    )
     url = call.console_url(PAGE, {"trigger": arguments.trigger[0]} if len(arguments.trigger) == 1 else None)
 
     def make_answer(limit: int) -> AlertSubscriptionsAnswer:
@@ -79,9 +84,10 @@ def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> A
     examples=[{}, {"status": ["failed", "waiting"], "include_tests": False, "limit": 5}],
 )
 def list_alert_deliveries(call: ToolCall, arguments: DeliveriesQuery) -> AlertDeliveriesAnswer:
+    arguments = replace(arguments, channel=queries.find_channel(arguments.channel))
     params: dict[str, str] = {"status": arguments.status[0]} if len(arguments.status) == 1 else {}
-    if arguments.channel_id is not None:
-        params["channel"] = str(arguments.channel_id)
+    if arguments.channel is not None:
+        params["channel"] = str(arguments.channel)
     url = call.console_url(f"{PAGE}deliveries/", params)
 
     def make_answer(limit: int) -> AlertDeliveriesAnswer:

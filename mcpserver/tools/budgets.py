@@ -58,7 +58,7 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
     currency: Annotated[
         str, Meta(description="Such as USD. Cost in others counts only with a display currency.")
     ]
-    period: Annotated[
+    frequency: Annotated[
         Literal["monthly", "quarterly", "yearly"], Meta(description="How often it begins anew.")
     ] = "monthly"
     scope: Annotated[ScopeName | None, Meta(description="Default: from the fields below, or account.")] = None
@@ -103,7 +103,7 @@ def _draft(arguments: CreateBudgetArguments) -> BudgetDraft:
         name=arguments.name,
         amount=arguments.amount,
         currency=arguments.currency,
-        period=arguments.period,
+        period=arguments.frequency,
         scope=ScopeDraft(scope=arguments.scope or named_scope(**rows) or "account", **rows),
         warning_percent=arguments.warning_percent,
         amounts=arguments.amounts,

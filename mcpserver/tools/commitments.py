@@ -23,7 +23,7 @@ PAGE = "commitments/"
         Reserved instances and savings plans: utilization, coverage, waste, effective savings rate, expiry, by commitment
         or type and over time. Amortized.
     """,
-    examples=[{}, {"period": "last_3_months", "by": "type", "granularity": "month"}],
+    examples=[{}, {"period": "last_3_months", "group_by": ["type"], "granularity": "month"}],
 )
 def get_commitment_utilization(call: ToolCall, arguments: CommitmentQuery) -> CommitmentAnswer:
     url = call.console_url(PAGE, arguments.to_params())

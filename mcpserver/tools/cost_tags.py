@@ -55,7 +55,7 @@ def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTags
         Cost by values of one cost tag before and after shared-cost splits, untagged cost, and by one more
         dimension. Trends: querySpend by cost_tag:<key>.
     """,
-    examples=[{}, {"by": "account", "period": "last_month", "splits": "after"}],
+    examples=[{}, {"group_by": ["account"], "period": "last_month", "splits": "after"}],
 )
 def query_cost_tag(call: ToolCall, arguments: CostTagQuery) -> CostTagAnswer:
     def make_answer(top: int) -> CostTagAnswer:

@@ -59,7 +59,7 @@ def _csv(call: ToolCall, query: SpendQuery) -> CsvTable:
             "filters": [{"dimension": "service", "op": "in", "values": ["EC2"]}],
             "basis": "amortized",
         },
-        {"period": "last_12_months", "granularity": "month", "charge_categories": ["Usage"], "top": 5},
+        {"period": "last_12_months", "granularity": "month", "charge_categories": ["Usage"], "limit": 5},
     ],
 )
 def query_spend(call: ToolCall, arguments: SpendQuery) -> SpendAnswer:

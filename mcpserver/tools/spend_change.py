@@ -39,7 +39,7 @@ def _csv(call: ToolCall, query: SpendChangeQuery) -> CsvTable:
     """,
     examples=[
         {},
-        {"period": "last_month", "group_by": ["service", "region"], "top": 5},
+        {"period": "last_month", "group_by": ["service", "region"], "limit": 5},
         {
             "start_date": "2026-02-01",
             "end_date": "2026-02-28",

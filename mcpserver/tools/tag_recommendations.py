@@ -20,10 +20,11 @@ PAGE = "cost-tags/recommendations/"
     converts=True,
     description="\n        Tag keys by coverage; duplicate keys and values; rules for untagged cost, "
     "as drafts with their coverage.\n    ",
-    examples=[{}, {"kind": "untagged_cost", "limit": 5}],
+    examples=[{}, {"kinds": ["untagged_cost"], "limit": 5}],
 )
 def list_tag_recommendations(call: ToolCall, arguments: TagRecommendationsQuery) -> TagRecommendationsAnswer:
-    kind = "" if arguments.kind == "all" else arguments.kind
+    # The page filters by one kind; the answer may have several.
+    kind = arguments.kinds[0] if len(arguments.kinds) == 1 else ""
     url = call.console_url(PAGE, {"kind": kind})
 
     def with_console_urls(answer: TagRecommendationsAnswer) -> TagRecommendationsAnswer:

@@ -74,8 +74,8 @@ def _csv(call: ToolCall, query: UsageQuery) -> CsvTable:
     """,
     examples=[
         {},
-        {"period": "last_30_days", "group_by": "customer", "granularity": "day"},
-        {"period": "last_3_months", "granularity": "month", "group_by": "dimension:region", "top": 5},
+        {"period": "last_30_days", "group_by": ["customer"], "granularity": "day"},
+        {"period": "last_3_months", "granularity": "month", "group_by": ["dimension:region"], "limit": 5},
         {"filters": [{"dimension": "region", "values": ["eu", "(none)"]}]},
     ],
 )
@@ -115,10 +115,10 @@ def list_usage_events(call: ToolCall, arguments: EventsQuery) -> EventsAnswer:
 
 
 def _events_url(call: ToolCall, query: EventsQuery) -> str:
-    """Return the URL of the usage page for the same metric and customer."""
+    """Return the URL of the usage page for the same metric and customers."""
     params = {
-        "metric": query.metric,
-        "customers": query.customer,
+        "usage_metric": query.usage_metric,
+        "customers": query.customers,
         "period": query.period or "",
         "start_date": str(query.start_date or ""),
         "end_date": str(query.end_date or ""),

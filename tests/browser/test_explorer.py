@@ -202,7 +202,7 @@ def test_the_chart_is_seen_at_once_and_nothing_moves(new_page: NewPage, width: i
 
 def test_all_rows_come_as_csv(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page("viewer")
-    page.goto(f"{URL}?period=last_30_days&group_by=service&top=5")
+    page.goto(f"{URL}?period=last_30_days&group_by=service&limit=5")
 
     with page.expect_download() as download:
         page.get_by_role("link", name="Download CSV").click()
@@ -228,7 +228,7 @@ def test_a_row_leads_one_step_deeper(new_page: NewPage) -> None:
 
 def test_a_click_on_a_heading_sorts_and_the_rest_stays_last(new_page: NewPage) -> None:
     page = new_page("viewer")
-    page.goto(f"{URL}?period=last_30_days&group_by=service&top=5&f0=provider&f0op=not_in&f0v=Hetzner")
+    page.goto(f"{URL}?period=last_30_days&group_by=service&limit=5&f0=provider&f0op=not_in&f0v=Hetzner")
     expect(page.get_by_role("button", name="Service")).to_be_visible()
 
     page.get_by_role("button", name="Service").click()

@@ -26,7 +26,7 @@ TIMEOUT_SECONDS = 60.0
 REFUSED = (429, 503)
 QUESTIONS: list[tuple[str, dict[str, str]]] = [
     ("querySpend", {"group_by": "service", "start_date": "2026-01-01", "end_date": "2026-01-31"}),
-    ("queryUsage", {"metric": "requests"}),
+    ("queryUsage", {"usage_metric": "requests"}),
     ("listDimensionValues", {"dimension": "service"}),
 ]
 PAGES = ("", "connections/", "settings/members/")

@@ -53,7 +53,7 @@ def test_the_inspector_lists_the_tools(inspector: Inspector, era: str) -> None:
 @each_era
 def test_the_inspector_calls_a_tool_with_arguments_typed_as_text(inspector: Inspector, era: str) -> None:
     call = ["--method", "tools/call", "--tool-name", "querySpend"]
-    arguments = ["--tool-arg", "period=last_month", "--tool-arg", "top=3"]
+    arguments = ["--tool-arg", "period=last_month", "--tool-arg", "limit=3"]
 
     result = inspector.ask("--protocol-era", era, *call, *arguments)["result"]
 

@@ -117,14 +117,13 @@ def _of_names(arguments: Mapping[str, Any]) -> Iterator[Mistake]:
         "period": ("time_range", "timeframe"),
         "filters": ("filter", "where"),
         "granularity": ("interval",),
-        "metric": ("metric_name",),
-        "usage_metric": ("metric",),
-        "top": ("limit_rows",),
+        "usage_metric": ("metric", "metric_name"),
+        "limit": ("limit_rows", "top"),
         "basis": ("cost_basis",),
     }
     for name in arguments.keys() & other_names.keys():
         for other in other_names[name]:
             other_arguments = {key: value for key, value in arguments.items() if key != name}
             yield Mistake("argument in other words", _with(other_arguments, **{other: arguments[name]}))
-    if isinstance(arguments.get("top"), int):
-        yield Mistake("number as text", _with(arguments, top=str(arguments["top"])))
+    if isinstance(arguments.get("limit"), int):
+        yield Mistake("number as text", _with(arguments, limit=str(arguments["limit"])))

@@ -119,7 +119,7 @@ def _about_groups() -> Iterator[Question]:
     for number, (dimension, texts) in enumerate(_GROUPS.items()):
         for place, text in enumerate(texts):
             for period in (periods[(number + place) % 7], periods[(number + place + 3) % 7]):
-                arguments = {"period": period, "group_by": [dimension], "top": 8}
+                arguments = {"period": period, "group_by": [dimension], "limit": 8}
                 truth = _in_all(Spend(period, by=dimension))
                 yield Question(
                     text.format(_PERIOD_PHRASES[period]), "querySpend", arguments, truth, rows, is_part=True
@@ -229,7 +229,7 @@ def _about_tags() -> Iterator[Question]:
             yield Question(
                 f"What does each {tag} tag cost {_PERIOD_PHRASES[period]}?",
                 "querySpend",
-                {"period": period, "group_by": [f"tag:{tag}"], "top": 10},
+                {"period": period, "group_by": [f"tag:{tag}"], "limit": 10},
                 _in_all(Spend(period, tag=tag)),
                 rows,
                 is_part=True,
@@ -307,14 +307,14 @@ def _about_usage() -> Iterator[Question]:
             yield Question(
                 f"How many {plural} did our customers use {_PERIOD_PHRASES[period]}?",
                 "queryUsage",
-                {"metric": metric, "period": period},
+                {"usage_metric": metric, "period": period},
                 _quantity_of(Usage(period, metric)),
                 lambda answer: {(): exact(answer["quantity"])},
             )
         yield Question(
             f"Which customers used the most {plural} last month?",
             "queryUsage",
-            {"metric": metric, "period": "last_month", "group_by": "customer", "top": 5},
+            {"usage_metric": metric, "period": "last_month", "group_by": "customer", "limit": 5},
             _quantity_of(Usage("last_month", metric, by_customer=True)),
             lambda answer: {
                 (row["value"],): exact(row["quantity"]) for row in answer["rows"] if row["value"] != "other"

@@ -211,7 +211,7 @@ def test_the_page_of_a_customer_shows_each_of_its_metrics_over_time(acme_usage: 
     assert shown == {"requests": 2, "seats": 7, "daily": 2.5, "peak": 6, "zzz fifth": 6}
     assert text.count("data-chart=") == 5
     assert re.search(
-        r"/usage/\?metric=seats&amp;start_date=[\d-]+&amp;end_date=[\d-]+&amp;granularity=week", text
+        r"/usage/\?usage_metric=seats&amp;start_date=[\d-]+&amp;end_date=[\d-]+&amp;granularity=week", text
     )
 
 

@@ -86,7 +86,7 @@ def test_the_usage_page_of_a_full_source_is_small_and_takes_any_key(
     last = list(FULL)[-1]
     assert len(lake_queries.dimension_keys(cast.account)) == 1_000
     filters = "".join(f"&f{at}={key}&f{at}v=value" for at, key in enumerate(list(FULL)[:9]))
-    for query_string in ("", f"?metric=requests&group_by=dimension:{last}{filters}"):
+    for query_string in ("", f"?usage_metric=requests&group_by=dimension:{last}{filters}"):
         answer = signed_in(cast.viewer).get(f"/a/{cast.account.slug}/usage/{query_string}")
         assert answer.status_code == 200
         assert len(answer.content) < 500_000

@@ -42,9 +42,9 @@ def get(cast: Cast, query: dict[str, Any], url: str = URL, **headers: str) -> An
 
 
 def test_the_url_is_the_whole_state(acme_usage: Cast) -> None:
-    query = {**JANUARY, "metric": "requests", "group_by": "dimension:Region", "granularity": "month"}
+    query = {**JANUARY, "usage_metric": "requests", "group_by": "dimension:Region", "granularity": "month"}
     page = get(
-        acme_usage, {**query, "f0": "Region", "f0v": ["us", "eu"], "customers": "株/ü", "top": "5"}
+        acme_usage, {**query, "f0": "Region", "f0v": ["us", "eu"], "customers": "株/ü", "limit": "5"}
     ).content.decode()
 
     assert re.search(r'value="dimension:Region"\s+selected', page)
@@ -57,7 +57,7 @@ def test_the_url_is_the_whole_state(acme_usage: Cast) -> None:
 
 
 def test_the_filters_that_the_form_sends_are_the_question_of_the_tool(acme_usage: Cast) -> None:
-    params = {**JANUARY, "metric": "requests", "group_by": "", "period": "custom"}
+    params = {**JANUARY, "usage_metric": "requests", "group_by": "", "period": "custom"}
     page = get(
         acme_usage,
         {**params, "f0": "customer", "f0op": "in", "f0v": ["株/ü"], "f1": "dimension:Region", "f1v": ["us"]},
@@ -65,7 +65,7 @@ def test_the_filters_that_the_form_sends_are_the_question_of_the_tool(acme_usage
 
     text = page.context["mcp_arguments"]
     assert json.loads(text) == {
-        "metric": "requests",
+        "usage_metric": "requests",
         **JANUARY,
         "customers": ["株/ü"],
         "filters": [{"dimension": "dimension:Region", "values": ["us"]}],
@@ -82,7 +82,7 @@ def test_names_are_text_and_never_markup(acme_usage: Cast) -> None:
 
 
 def test_the_csv_has_every_row_with_exact_quantities(acme_usage: Cast) -> None:
-    query = {**JANUARY, "group_by": "customer", "granularity": "day", "top": "5", "format": "csv"}
+    query = {**JANUARY, "group_by": "customer", "granularity": "day", "limit": "5", "format": "csv"}
     rows = csv_rows(get(acme_usage, query))
 
     assert len(rows) == 83
@@ -97,29 +97,31 @@ def test_the_csv_has_every_row_with_exact_quantities(acme_usage: Cast) -> None:
 
 
 def test_the_csv_of_a_total_is_one_row(acme_usage: Cast) -> None:
-    (row,) = csv_rows(get(acme_usage, {**JANUARY, "metric": "seats", "format": "csv"}))
+    (row,) = csv_rows(get(acme_usage, {**JANUARY, "usage_metric": "seats", "format": "csv"}))
 
     assert (row["metric"], row["aggregation"], row["unit"]) == ("seats", "last", "")
     assert (row["quantity"], row["days with data"]) == ("1.000000000000", "2")
 
 
 def test_two_units_of_a_metric_are_said(acme_usage: Cast) -> None:
-    page = get(acme_usage, {**JANUARY, "metric": "seats"}).content.decode()
+    page = get(acme_usage, {**JANUARY, "usage_metric": "seats"}).content.decode()
     assert "Events of &#x27;seats&#x27; have 2 units (&#x27;chair&#x27;, &#x27;seat&#x27;)" in page
 
 
 def test_htmx_gets_the_result_alone_and_the_address_that_says_it(acme_usage: Cast) -> None:
-    answer = get(acme_usage, {**JANUARY, "metric": "seats", "period": "custom"}, HX_Request="true")
+    answer = get(acme_usage, {**JANUARY, "usage_metric": "seats", "period": "custom"}, HX_Request="true")
 
     page = answer.content.decode()
     assert "<html" not in page
-    assert answer.headers["HX-Push-Url"] == f"{URL}?metric=seats&start_date=2026-01-01&end_date=2026-01-31"
+    assert (
+        answer.headers["HX-Push-Url"] == f"{URL}?usage_metric=seats&start_date=2026-01-01&end_date=2026-01-31"
+    )
 
 
 def test_without_parameters_it_shows_the_first_metric_by_customer_and_day(acme_usage: Cast) -> None:
     page = get(acme_usage, {})
 
-    assert (page.context["query"].metric, page.context["query"].group_by) == ("requests", "customer")
+    assert (page.context["query"].usage_metric, page.context["query"].group_by) == ("requests", ["customer"])
     assert page.context["answer"].period.days == 30
 
 
@@ -142,15 +144,15 @@ def test_the_page_begins_with_a_metric_that_adds_up(acme_usage: Cast) -> None:
             acme_usage.account, [event(FIRST, "株/ü", 7, metric="active seats")], **{"active seats": "last"}
         )
 
-    assert get(acme_usage, {}).context["query"].metric == "requests"
+    assert get(acme_usage, {}).context["query"].usage_metric == "requests"
 
 
 @pytest.mark.parametrize(
     ("query", "message"),
     [
         (
-            {"metric": "request"},
-            ("metric: &#x27;request&#x27; does not exist. Nearest: &#x27;requests&#x27;."),
+            {"usage_metric": "request"},
+            ("usage_metric: &#x27;request&#x27; does not exist. Nearest: &#x27;requests&#x27;."),
         ),
         ({"granularity": "hour"}, "granularity: &#x27;hour&#x27; does not exist."),
         ({"group_by": "nothing"}, "group_by: &#x27;nothing&#x27; does not exist."),
@@ -197,7 +199,10 @@ def test_the_page_asks_the_same_few_queries_however_much_there_is(acme_usage: Ca
     client = signed_in(acme_usage.viewer)
     client.get(URL)
     counts = []
-    for query in ({"metric": "seats"}, {"metric": "requests", "group_by": "customer", "granularity": "day"}):
+    for query in (
+        {"usage_metric": "seats"},
+        {"usage_metric": "requests", "group_by": "customer", "granularity": "day"},
+    ):
         with CaptureQueriesContext(connection) as queries:
             client.get(URL, {**JANUARY, **query})
         counts.append(len(queries))

@@ -17,12 +17,12 @@ values = st.lists(texts, min_size=1, max_size=3)
 filters = st.builds(UsageFilter, dimension=texts.filter(lambda name: name != "customer"), values=values)
 queries = st.builds(
     UsageQuery,
-    metric=texts | st.just(""),
+    usage_metric=texts | st.just(""),
     start_date=st.none() | st.dates(date(2000, 1, 1), date(2100, 12, 31)),
     end_date=st.none() | st.dates(date(2000, 1, 1), date(2100, 12, 31)),
     period=st.none() | st.sampled_from(get_args(Period)),
     granularity=st.sampled_from(get_args(Granularity)),
-    group_by=texts | st.just(""),
+    group_by=st.lists(texts, max_size=1),
     customers=st.lists(texts, max_size=3, unique=True),
     filters=st.lists(filters, max_size=3),
     top=st.integers(1, 50),
@@ -37,8 +37,8 @@ def test_a_url_says_the_whole_query(query: UsageQuery) -> None:
 
 def test_a_plain_question_has_a_plain_url() -> None:
     assert UsageQuery().to_params() == {}
-    assert UsageQuery(metric="seats", period="last_month").to_params() == {
-        "metric": ["seats"],
+    assert UsageQuery(usage_metric="seats", period="last_month").to_params() == {
+        "usage_metric": ["seats"],
         "period": ["last_month"],
     }
 
@@ -52,7 +52,7 @@ def test_a_filter_on_the_customer_is_the_customers_asked_for() -> None:
         "f3": ["plan"],
         "f3v": [""],
     }
-    query = UsageQuery.from_params({**params, "customers": ["b", "c"], "else": ["x"], "top": [""]})
+    query = UsageQuery.from_params({**params, "customers": ["b", "c"], "else": ["x"], "limit": [""]})
     assert query == UsageQuery(
         customers=["b", "c", "a"], filters=[UsageFilter(dimension="region", values=["eu"])]
     )
@@ -61,7 +61,7 @@ def test_a_filter_on_the_customer_is_the_customers_asked_for() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"top": ["51"]}, "top: Expected `int` <= 50"),
+        ({"limit": ["51"]}, "limit: Expected `int` <= 50"),
         ({"period": ["soon"]}, "period: 'soon' does not exist. Valid: "),
         ({"start_date": ["yesterday"]}, "start_date: Invalid RFC3339"),
         ({"customers": ["x"] * 101}, None),

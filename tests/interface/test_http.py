@@ -207,7 +207,7 @@ def test_every_error_of_the_mcp_server_is_as_recorded(cast: Cast) -> None:
         "an unknown tool": lambda: call("listTeam"),
         "a tool that changes what none changes": lambda: call("updateBudget"),
         "an unknown argument": lambda: call("listTeams", {"serach": "x"}),
-        "an argument of another type": lambda: call("querySpend", {"top": "many"}),
+        "an argument of another type": lambda: call("querySpend", {"limit": "many"}),
         "an unknown choice": lambda: call("querySpend", {"group_by": ["colour"]}),
         "a day that is none": lambda: call(
             "querySpend", {"start_date": "2026-02-30", "end_date": "2026-03-01"}

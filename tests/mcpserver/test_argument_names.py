@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+from typing import Any
 
-from finops.lib.renamed_fields import RENAMED_FIELDS
+import pytest
+from django.conf import settings
+
+from finops.costs.models import SavedView
+from finops.costs.spend_query import SpendQuery
+from finops.dashboards.widgets.commitment_utilization import CommitmentUtilizationWidget
+from finops.dashboards.widgets.usage import UsageWidget
+from finops.insights.commitments.schemas import CommitmentQuery
+from finops.lib.renamed_fields import RENAMED_FIELDS, with_current_names
 from mcpserver.registry import Tool, registry
 from tests.conformance.requirements import requirement
 from tests.mcpserver.mcp_client import McpClient
@@ -15,14 +24,59 @@ OLD_NAMES = [
     for old, new in RENAMED_FIELDS.items()
     if new in tool.input_schema["properties"] and old not in tool.input_schema["properties"]
 ]
-
-
 OLD_PROMPT_NAMES = [
     (prompt.name, old, new)
     for prompt in registry.prompts()
     for old, new in RENAMED_FIELDS.items()
     if new in {each.name for each in prompt.arguments}
 ]
+ROW = re.compile(r"^\| `(\w+)` \| ([a-z, ]+) \| .+ \|$", re.MULTILINE)
+TYPES = {
+    "array": "list",
+    "boolean": "true or false",
+    "integer": "whole number",
+    "number": "number",
+    "object": "object",
+    "string": "text",
+}
+# A list where several are possible; and the scope of change events, which has dimensions and values.
+OF_SEVERAL_TYPES = {"scope", "status", "trigger"}
+
+
+def documented() -> dict[str, str]:
+    text = (settings.BASE_DIR / "docs" / "api.md").read_text()
+    rows = ROW.findall(text.partition("## Names of arguments")[2].partition("\n## ")[0])
+    assert len(rows) == len({name for name, _ in rows})
+    return dict(rows)
+
+
+def type_of(schema: dict[str, Any]) -> str:
+    if "anyOf" in schema:
+        return "text"  # a name or an ID
+    return "day" if schema.get("format") == "date" else TYPES[schema["type"]]
+
+
+@requirement("tools:schemas")
+def test_a_name_of_arguments_has_one_type_in_all_tools_which_is_documented() -> None:
+    types: dict[str, set[str]] = {}
+    for tool in registry:
+        for name, schema in tool.input_schema["properties"].items():
+            types.setdefault(name, set()).add(type_of(schema))
+    for prompt in registry.prompts():
+        for argument in prompt.arguments:
+            types.setdefault(argument.name, {"text"})
+
+    assert documented() == {name: ", ".join(sorted(kinds)) for name, kinds in types.items()}
+    assert {name for name, kinds in types.items() if len(kinds) > 1} == OF_SEVERAL_TYPES
+
+
+def test_no_tool_or_prompt_has_an_old_name_beside_the_new_one() -> None:
+    names = [set(tool.input_schema["properties"]) for tool in registry]
+    names += [{each.name for each in prompt.arguments} for prompt in registry.prompts()]
+
+    for old, new in RENAMED_FIELDS.items():
+        assert any(new in each for each in names)
+        assert not any({old, new} <= each for each in names)
 
 
 @requirement("tools:unknown-argument")
@@ -41,3 +95,19 @@ def test_an_old_name_of_a_prompt_is_refused_with_the_new_one(
     problem = mcp_client.error("prompts/get", {"name": prompt, "arguments": {old: "1"}})
 
     assert f'{prompt} has no argument {old}. It is called "{new}".' in problem["message"]
+
+
+def test_a_group_is_one_where_the_tool_has_one(mcp_client: McpClient) -> None:
+    for tool in ("queryUsage", "queryCostTag", "getCommitmentUtilization"):
+        assert "At most 1 items" in mcp_client.problem(tool, group_by=["account", "service"])
+
+
+def test_what_is_stored_with_old_names_is_read() -> None:
+    usage = UsageWidget().read_config({"metric": "requests", "group_by": "customer", "top": 3})
+    assert (usage.usage_metric, usage.group_by, usage.limit) == ("requests", "customer", 3)
+    commitments = CommitmentUtilizationWidget().read_config({"by": "type", "top": 4})
+    assert (commitments.group_by, commitments.limit) == ("type", 4)
+    assert SavedView(question={"group_by": ["service"], "top": 7}).query == SpendQuery(
+        group_by=["service"], top=7
+    )
+    assert with_current_names({"by": "type", "top": 2}, CommitmentQuery) == {"group_by": ["type"], "limit": 2}

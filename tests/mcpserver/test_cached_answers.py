@@ -237,14 +237,14 @@ def test_the_oldest_answers_leave_the_cache(
     bills: Bills, mcp_client: McpClient, computations: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cached_answers, "MAX_ANSWERS", 2)
-    for top in (3, 4, 5):
-        ask_until_cached(mcp_client, **BY_SERVICE, top=top)
+    for limit in (3, 4, 5):
+        ask_until_cached(mcp_client, **BY_SERVICE, limit=limit)
     before = len(computations)
 
-    ask(mcp_client, **BY_SERVICE, top=5)
-    ask(mcp_client, **BY_SERVICE, top=4)
+    ask(mcp_client, **BY_SERVICE, limit=5)
+    ask(mcp_client, **BY_SERVICE, limit=4)
     assert len(computations) == before
-    ask(mcp_client, **BY_SERVICE, top=3)
+    ask(mcp_client, **BY_SERVICE, limit=3)
     assert len(computations) == before + 1
 
 

@@ -86,7 +86,7 @@ def test_values_are_exact_in_each_currency_with_what_is_untagged(mcp_client: Mcp
 
 
 def test_by_says_where_each_value_comes_from(mcp_client: McpClient) -> None:
-    answer = mcp_client.ask("queryCostTag", by="account", values=["production"])
+    answer = mcp_client.ask("queryCostTag", group_by="account", values=["production"])
 
     assert [(row["group"], row["amount"], row["currency"]) for row in answer["rows"]] == [
         ({"cost_tag:environment": "Production", "account": "1"}, 16, "EUR"),
@@ -97,7 +97,7 @@ def test_by_says_where_each_value_comes_from(mcp_client: McpClient) -> None:
 
 
 def test_more_values_than_requested_are_summed_in_other(mcp_client: McpClient) -> None:
-    answer = mcp_client.ask("queryCostTag", top=1)
+    answer = mcp_client.ask("queryCostTag", limit=1)
 
     usd = [each for each in answer["values"] if each["currency"] == "USD"]
     assert [(each["value"], each["amount"], each.get("other_values")) for each in usd] == [
@@ -111,7 +111,7 @@ def test_more_values_than_requested_are_summed_in_other(mcp_client: McpClient) -
     [
         ("queryCostTag", {"cost_tag": "enviroment"}, "Nearest: 'environment'. Use listCostTags."),
         ("listCostTags", {"cost_tag": "enviroment"}, "Nearest: 'environment'. Use listCostTags."),
-        ("queryCostTag", {"by": "acount"}, "Nearest: account"),
+        ("queryCostTag", {"group_by": "acount"}, "Nearest: account"),
         ("querySpend", {"group_by": ["cost_tag:enviroment"]}, "Nearest: 'environment'."),
         (
             "listCostTags",

@@ -196,7 +196,7 @@ def test_the_page_of_a_cost_tag_has_the_values_basis_and_splits_of_the_query(mcp
         "queryCostTag",
         cost_tag="environment",
         values=["Production"],
-        by="service",
+        group_by=["service"],
         basis="amortized",
         splits="after",
     )
@@ -260,7 +260,7 @@ def test_a_board_with_several_wrong_widgets_lists_all_of_them(mcp_client: McpCli
 def test_where_the_days_of_a_year_fill_an_answer_every_commitment_is_still_listed(
     mcp_client: McpClient,
 ) -> None:
-    answer = mcp_client.ask("getCommitmentUtilization", period="last_12_months", granularity="day", top=20)
+    answer = mcp_client.ask("getCommitmentUtilization", period="last_12_months", granularity="day", limit=20)
     recent = mcp_client.ask(
         "getCommitmentUtilization", start_date="2025-04-01", end_date="2026-03-17", granularity="day"
     )
@@ -289,7 +289,7 @@ def test_a_change_by_resource_and_usage_type_suggests_another_dimension(mcp_clie
 
 
 def test_a_cost_tag_in_two_currencies_says_once_that_they_are_never_added(mcp_client: McpClient) -> None:
-    answer = mcp_client.ask("queryCostTag", cost_tag="environment", by="service", period="last_7_days")
+    answer = mcp_client.ask("queryCostTag", cost_tag="environment", group_by="service", period="last_7_days")
 
     assert [total["currency"] for total in answer["totals"]] == ["USD", "EUR"]
     assert sum("which are not added" in warning for warning in answer["warnings"]) == 1

@@ -54,7 +54,7 @@ def test_usage_names_filters_that_the_metric_does_not_have(acme: Account, mcp_cl
     def of(*values: str, dimension: str = "region") -> str:
         filters = [{"dimension": dimension, "values": list(values)}]
         return summary_of(
-            mcp_client, "queryUsage", metric="requests", period="month_to_date", filters=filters
+            mcp_client, "queryUsage", usage_metric="requests", period="month_to_date", filters=filters
         )
 
     assert of("EU", "us") == (

@@ -53,7 +53,7 @@ def test_amounts_are_numbers_with_their_currency(cast: Cast, payer: Account) -> 
 
 def test_the_largest_answer_is_small_and_its_groups_are_whole(cast: Cast, payer: Account) -> None:
     answer = McpClient(mint(cast)).ask(
-        "forecastSpend", period="next_days", days=100, granularity="day", group_by=["tag:team"], top=25
+        "forecastSpend", period="next_days", days=100, granularity="day", group_by=["tag:team"], limit=25
     )
 
     assert answer["truncated"]
@@ -68,7 +68,7 @@ def test_the_tools_link_opens_the_same_question(cast: Cast, payer: Account) -> N
         "days": 45,
         "group_by": ["tag:team"],
         "filters": [{"dimension": "service", "op": "absent", "values": []}],
-        "top": 5,
+        "limit": 5,
     }
     url = urlsplit(McpClient(mint(cast)).ask("forecastSpend", **arguments)["console_url"])
 

@@ -62,9 +62,15 @@ def _push(cast: Cast) -> None:
     [
         ("getAccountContext", {}),
         ("queryUsage", {}),
-        ("queryUsage", {"metric": "0" + WIDE * 99, "group_by": "customer", "granularity": "day", "top": 50}),
-        ("queryUsage", {"metric": "0" + WIDE * 99, "group_by": f"dimension:{LONG[:100]}0", "top": 50}),
-        ("queryUsage", {"metric": "unknown"}),
+        (
+            "queryUsage",
+            {"usage_metric": "0" + WIDE * 99, "group_by": "customer", "granularity": "day", "limit": 50},
+        ),
+        (
+            "queryUsage",
+            {"usage_metric": "0" + WIDE * 99, "group_by": f"dimension:{LONG[:100]}0", "limit": 50},
+        ),
+        ("queryUsage", {"usage_metric": "unknown"}),
         ("queryUsage", {"customers": [LONG, "nobody", "00"]}),
         ("queryUsage", {"filters": [{"dimension": LONG, "values": [LONG]}]}),
         ("listUsageEvents", {"limit": 200}),
@@ -85,7 +91,7 @@ def test_an_answer_about_hostile_names_still_fits(
 
 
 def test_long_names_push_no_other_row_out_of_an_answer(mcp_client: McpClient) -> None:
-    answer = mcp_client.ask("queryUsage", metric="0" + WIDE * 99, group_by="customer")
+    answer = mcp_client.ask("queryUsage", usage_metric="0" + WIDE * 99, group_by="customer")
 
     assert [row["name"][-1] for row in answer["rows"]] == ["…"] * 6
     assert answer["unit"].endswith("…")

@@ -117,11 +117,11 @@ MORE: dict[str, list[dict[str, Any]]] = {
         {"period": "last_7_days", "group_by": [f"tag:{PLANTED}"]},
     ],
     "queryUsage": [
-        {"metric": f"{PLANTED} orders", "group_by": "customer", "compare_to": "previous_period"},
-        {"metric": f"{PLANTED} orders", "group_by": f"dimension:{PLANTED}", "granularity": "day"},
-        {"metric": f"{PLANTED} orders", "customers": ["Ignore"]},
-        {"metric": f"{PLANTED} orders", "filters": [{"dimension": PLANTED, "values": ["x"]}]},
-        {"metric": "nothing"},
+        {"usage_metric": f"{PLANTED} orders", "group_by": "customer", "compare_to": "previous_period"},
+        {"usage_metric": f"{PLANTED} orders", "group_by": f"dimension:{PLANTED}", "granularity": "day"},
+        {"usage_metric": f"{PLANTED} orders", "customers": ["Ignore"]},
+        {"usage_metric": f"{PLANTED} orders", "filters": [{"dimension": PLANTED, "values": ["x"]}]},
+        {"usage_metric": "nothing"},
         {"group_by": "nothing"},
     ],
     "queryUnitCost": [
@@ -133,7 +133,7 @@ MORE: dict[str, list[dict[str, Any]]] = {
         },
     ],
     "forecastSpend": [{"group_by": ["service"]}],
-    "listUsageEvents": [{"metric": f"{PLANTED} orders"}],
+    "listUsageEvents": [{"usage_metric": f"{PLANTED} orders"}],
     "listDimensionValues": [
         {"dimension": name} for name in ("service", "account", f"tag:{PLANTED}", PLANTED)
     ],

@@ -44,12 +44,14 @@ def account_with_changes(cast: Cast) -> Account:
 def test_a_large_answer_lists_fewer_moves_and_still_adds_up(
     cast: Cast, account_with_changes: Account
 ) -> None:
-    content = McpClient(mint(cast)).ask("explainSpendChange", **MONTHS, top=30)
+    content = McpClient(mint(cast)).ask("explainSpendChange", **MONTHS, limit=30)
 
     for total in content["totals"]:
         moves = [move for move in content["moves"] if move["currency"] == total["currency"]]
         assert sum(move["change"] for move in moves) == pytest.approx(total["change"])
-    assert "in the driver other. Raise top, filter, or group by a coarser dimension." in content["truncated"]
+    assert (
+        "in the driver other. Raise limit, filter, or group by a coarser dimension." in content["truncated"]
+    )
 
 
 def test_the_link_opens_the_page_with_the_same_question(cast: Cast, account_with_changes: Account) -> None:

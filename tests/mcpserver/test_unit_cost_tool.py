@@ -31,7 +31,7 @@ from tests.mcpserver.mcp_client import McpClient, mint
 from tests.servers import LiveServer
 
 DAYS, CUSTOMERS = 60, 150
-PER_CUSTOMER = {"usage_metric": "requests", "mode": "per_customer", "period": "last_30_days", "top": 100}
+PER_CUSTOMER = {"usage_metric": "requests", "mode": "per_customer", "period": "last_30_days", "limit": 100}
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_the_console_url_is_the_page_with_the_same_question(mcp_client: McpClien
         "basis": "amortized",
         "charge_categories": ["Usage"],
         "compare_to": "previous_year",
-        "top": 5,
+        "limit": 5,
     }
 
     url = urlsplit(mcp_client.ask("queryUnitCost", **arguments)["console_url"])
@@ -124,7 +124,7 @@ def test_arguments_are_accepted_leniently(mcp_client: McpClient) -> None:
         period="Last 30 days",
         filters='[{"dimension": "Tag:customer", "values": "customer-007"}]',
         customers="customer-007",
-        top="3",
+        limit="3",
     )
 
     assert answer["period"]["name"] == "last_30_days"
@@ -148,7 +148,7 @@ def test_arguments_are_accepted_leniently(mcp_client: McpClient) -> None:
             {"usage_metric": "requests", "filters": [{"dimension": "servise", "values": ["x"]}]},
             "Nearest: service",
         ),
-        ({"usage_metric": "requests", "top": 101}, "at most 100"),
+        ({"usage_metric": "requests", "limit": 101}, "at most 100"),
         ({"usage_metric": "requests", "customers": ["a\x00b"]}, "NUL"),
     ],
     ids=["metric", "no metric", "long metric", "period", "mode", "argument", "dimension", "top", "customer"],
@@ -226,7 +226,7 @@ def test_more_customers_ask_no_more_queries(
 ) -> None:
     mcp_client.ask("queryUnitCost", **{**PER_CUSTOMER, **more})
     with CaptureQueriesContext(connection) as few:
-        mcp_client.ask("queryUnitCost", **{**PER_CUSTOMER, **more, "top": 1})
+        mcp_client.ask("queryUnitCost", **{**PER_CUSTOMER, **more, "limit": 1})
     with account_scope(saas_account):
         actor = ACTOR
         for number in range(20):

@@ -52,11 +52,11 @@ def test_an_answer_fits_and_its_rows_still_add_up(
 ) -> None:
     answer = mcp_client.ask(
         "queryUsage",
-        metric=metric,
+        usage_metric=metric,
         period="last_90_days",
         granularity=granularity,
         group_by="customer",
-        top=50,
+        limit=50,
     )
 
     added = sum(row["quantity"] for row in answer["rows"])
@@ -81,12 +81,12 @@ def test_a_quantity_whose_unit_is_a_currency_has_it_beside_itself(
 
     answer = mcp_client.ask(
         "queryUsage",
-        metric="revenue",
+        usage_metric="revenue",
         period="last_7_days",
         group_by="customer",
         compare_to="previous_period",
     )
-    listing = mcp_client.ask("listUsageEvents", metric="revenue")
+    listing = mcp_client.ask("listUsageEvents", usage_metric="revenue")
 
     money = [answer, answer["change"], *answer["rows"], answer["rows"][0]["change"], *listing["events"]]
     assert {each["currency"] for each in money} == {currency}
@@ -95,7 +95,7 @@ def test_a_quantity_whose_unit_is_a_currency_has_it_beside_itself(
 
 @pytest.mark.usefixtures("usage_account")
 def test_a_quantity_of_another_unit_has_no_currency(mcp_client: McpClient) -> None:
-    answer = mcp_client.ask("queryUsage", metric="requests", group_by="customer")
+    answer = mcp_client.ask("queryUsage", usage_metric="requests", group_by="customer")
     (event_row,) = mcp_client.ask("listUsageEvents", limit=1)["events"]
 
     assert not any("currency" in each for each in (answer, *answer["rows"], event_row))
@@ -104,13 +104,13 @@ def test_a_quantity_of_another_unit_has_no_currency(mcp_client: McpClient) -> No
 @pytest.mark.usefixtures("usage_account")
 def test_the_console_url_is_the_page_with_the_same_question(mcp_client: McpClient) -> None:
     arguments = {
-        "metric": "requests",
+        "usage_metric": "requests",
         "period": "last_month",
         "granularity": "week",
-        "group_by": "dimension:Region",
+        "group_by": ["dimension:Region"],
         "customers": ["customer-001", "c & d/ü"],
         "filters": [{"dimension": "Region", "values": ["eu", "(none)"]}],
-        "top": 5,
+        "limit": 5,
     }
 
     url = urlsplit(mcp_client.ask("queryUsage", **arguments)["console_url"])
@@ -131,11 +131,11 @@ def test_filters_too_long_for_a_link_are_left_out_of_it(mcp_client: McpClient) -
 def test_arguments_are_accepted_leniently(mcp_client: McpClient) -> None:
     answer = mcp_client.ask(
         "queryUsage",
-        metric="Requests",
+        usage_metric="Requests",
         period="Last 7 days",
         group_by="Customers",
         customers="customer-007",
-        top="3",
+        limit="3",
     )
     assert (answer["metric"], answer["group_by"]) == ("requests", "customer")
     assert [row["value"] for row in answer["rows"]] == ["customer-007"]
@@ -144,8 +144,8 @@ def test_arguments_are_accepted_leniently(mcp_client: McpClient) -> None:
 
 @pytest.mark.usefixtures("usage_account")
 def test_an_unknown_metric_names_the_nearest(mcp_client: McpClient) -> None:
-    problem = mcp_client.problem("queryUsage", metric="seat")
-    assert problem == "metric: 'seat' does not exist. Nearest: 'seats'. Use getAccountContext."
+    problem = mcp_client.problem("queryUsage", usage_metric="seat")
+    assert problem == "usage_metric: 'seat' does not exist. Nearest: 'seats'. Use getAccountContext."
 
 
 @pytest.mark.usefixtures("usage_account")
@@ -176,9 +176,9 @@ def test_events_are_read_to_the_end_page_by_page(mcp_client: McpClient) -> None:
 
 @pytest.mark.usefixtures("usage_account")
 def test_an_event_says_what_was_pushed_to_the_last_digit(mcp_client: McpClient) -> None:
-    (shown_event,) = mcp_client.ask("listUsageEvents", customer="customer-007", metric="requests", limit=1)[
-        "events"
-    ]
+    (shown_event,) = mcp_client.ask(
+        "listUsageEvents", customers="customer-007", usage_metric="requests", limit=1
+    )["events"]
     assert (shown_event["quantity"], shown_event["exact_quantity"]) == (7.123457, "7.123456789")
     assert (shown_event["source"], shown_event["unit"], shown_event["dimensions"]) == (
         "Backend",
@@ -192,7 +192,7 @@ def test_a_cursor_of_another_account_or_question_is_refused(mcp_client: McpClien
     cursor = mcp_client.ask("listUsageEvents", limit=1)["cursor"]
 
     assert "cursor does not belong to these arguments. Remove it to start again." in mcp_client.problem(
-        "listUsageEvents", metric="seats", cursor=cursor
+        "listUsageEvents", usage_metric="seats", cursor=cursor
     )
     with account_scope(cast.other_account):
         push_events(cast.other_account, [event(date(2026, 1, 1), "theirs", 1)])
@@ -227,7 +227,7 @@ def _key_of_the_other(cast: Cast) -> str:
 
 
 def test_before_any_push_both_tools_say_how_to_push(mcp_client: McpClient) -> None:
-    usage = mcp_client.ask("queryUsage", metric="requests", period="last_month")
+    usage = mcp_client.ask("queryUsage", usage_metric="requests", period="last_month")
     assert (usage["quantity"], usage["rows"]) == (None, [])
     listing = mcp_client.ask("listUsageEvents")
     for answer in (usage, listing):
@@ -264,12 +264,17 @@ def test_the_definition_is_small(name: str) -> None:
 
 
 def test_more_usage_asks_no_more_queries(mcp_client: McpClient, cast: Cast, usage_account: Account) -> None:
-    arguments = {"group_by": "customer", "granularity": "day", "metric": "requests", "period": "last_30_days"}
+    arguments = {
+        "group_by": "customer",
+        "granularity": "day",
+        "usage_metric": "requests",
+        "period": "last_30_days",
+    }
     mcp_client.ask("queryUsage", **arguments)
     counts = []
     for _again in range(2):
         with CaptureQueriesContext(connection) as queries:
-            mcp_client.ask("queryUsage", **arguments, top=1)
+            mcp_client.ask("queryUsage", **arguments, limit=1)
         counts.append(len(queries))
         with account_scope(usage_account):
             push_events(usage_account, [event(datetime.now(UTC), f"new-{number}", 1) for number in range(20)])

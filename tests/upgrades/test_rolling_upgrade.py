@@ -34,7 +34,7 @@ QUESTION = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "tools/call",
-    "params": {"name": "queryUsage", "arguments": {"metric": "requests"}},
+    "params": {"name": "queryUsage", "arguments": {"usage_metric": "requests"}},
 }
 MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 

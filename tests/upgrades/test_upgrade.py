@@ -152,7 +152,9 @@ def test_a_push_with_the_old_key_is_added_to_what_was_there(installation: Instal
     }
     reply = installation.post("/api/usage/events", {"events": [event]}, installation.handout["usage_key"])
     assert reply["accepted"] == 1
-    answer = installation.ask("queryUsage", metric="upgrades", start_date="2026-11-22", end_date="2026-11-22")
+    answer = installation.ask(
+        "queryUsage", usage_metric="upgrades", start_date="2026-11-22", end_date="2026-11-22"
+    )
     assert answer["quantity"] == 1
 
 

@@ -17,6 +17,8 @@ from finops.alerts.queries.subscriptions import (
     one_subscription,
 )
 from finops.alerts.queries.tool_answers import (
+    find_budget,
+    find_channel,
     list_alert_channels,
     list_alert_deliveries,
     list_alert_subscriptions,
@@ -36,6 +38,8 @@ __all__ = [
     "delivery_row",
     "every_delivery",
     "every_subscription",
+    "find_budget",
+    "find_channel",
     "list_alert_channels",
     "list_alert_deliveries",
     "list_alert_subscriptions",

@@ -71,9 +71,9 @@ RELATED = ("channel", "budget", "cost_source", "team", "cost_tag", "saved_view",
 
 
 def alert_subscriptions(account: Account, query: SubscriptionsQuery) -> SubscriptionsPage:
-    """Return a page of subscriptions, newest first, and the total number. Three queries. UserError for a cursor of
-    another query."""
-    question = (sorted(query.trigger), query.channel_id, query.budget_id)
+    """Return a page of subscriptions, newest first, and the total number. Three queries. `channel` and
+    `budget` are ids. UserError for a cursor of another query."""
+    question = (sorted(query.trigger), query.channel, query.budget)
     offset = offset_of(query.cursor, *question)
     matches = _filtered_subscriptions(account, query)
     total = matches.count()
@@ -88,7 +88,7 @@ def alert_subscriptions(account: Account, query: SubscriptionsQuery) -> Subscrip
 
 def every_subscription(account: Account, *, budget_id: int | None = None) -> list[SubscriptionRow]:
     """Return all subscriptions (200 by default), or those of one budget, for sorting and export. Two queries."""
-    return _rows(account, _filtered_subscriptions(account, SubscriptionsQuery(budget_id=budget_id)))
+    return _rows(account, _filtered_subscriptions(account, SubscriptionsQuery(budget=budget_id)))
 
 
 def one_subscription(account: Account, subscription_id: int) -> SubscriptionRow:
@@ -109,10 +109,10 @@ def _filtered_subscriptions(account: Account, query: SubscriptionsQuery) -> Quer
     rows = _visible_subscriptions(account)
     if query.trigger:
         rows = rows.filter(trigger__in=query.trigger)
-    if query.channel_id is not None:
-        rows = rows.filter(channel_id=query.channel_id)
-    if query.budget_id is not None:
-        rows = rows.filter(budget_id=query.budget_id)
+    if query.channel is not None:
+        rows = rows.filter(channel_id=int(query.channel))
+    if query.budget is not None:
+        rows = rows.filter(budget_id=int(query.budget))
     return rows
 
 

@@ -21,14 +21,30 @@ from finops.alerts.schemas import (
     SubscriptionLine,
     SubscriptionsQuery,
 )
+from finops.budgets.models import Budget
 from finops.budgets.queries.statuses import budgets_of
+from finops.budgets.scopes import Reference, find_row
 from finops.lib.answers import AccountRef
 from finops.lib.cursors import next_cursor, offset_of
-from finops.lib.errors import UserError
 from finops.lib.sentences import join_with_and, quote, truncate
 
 MAX_NAME = 60
 MAX_ANSWER = 160
+
+
+def find_channel(reference: Reference) -> int | None:
+    """Return the id of a channel given by name or id; None without one. One query, none for None. Raises UserError for
+    an unknown one."""
+    return find_row("channel", reference, AlertChannel.objects, "name")
+
+
+def find_budget(account: Account, reference: Reference) -> int | None:
+    """Return the id of a budget that the reader sees, given by name or id; None without one. Two queries, none for
+    None. Raises UserError for an unknown one."""
+    if reference is None:
+        return None
+    visible = Budget.objects.filter(pk__in=[each.pk for each in budgets_of(account)])
+    return find_row("budget", reference, visible, "name")
 
 
 def list_alert_channels(
@@ -58,15 +74,11 @@ def list_alert_channels(
 
 
 def list_alert_subscriptions(account: Account, query: SubscriptionsQuery) -> AlertSubscriptionsAnswer:
-    """Return the subscriptions, newest first, page by page. Queries and errors as `alert_subscriptions`, and
-    UserError for a channel or budget that does not exist."""
-    _check_row("channel_id", query.channel_id, AlertChannel, "listAlertChannels")
-    if query.budget_id is not None and query.budget_id not in {each.pk for each in budgets_of(account)}:
-        raise _missing_row("budget_id", query.budget_id, "listBudgets")
+    """Return the subscriptions, newest first, page by page. Queries and errors as `alert_subscriptions`."""
     page = alert_subscriptions(account, query)
     paused_count = sum(each.paused for each in page.subscriptions)
     noun = _count_text(page.total, "alert subscription")
-    filter_note = " of the requested ones" if query.trigger or query.channel_id or query.budget_id else ""
+    filter_note = " of the requested ones" if query.trigger or query.channel or query.budget else ""
     return AlertSubscriptionsAnswer(
         account=_account(account),
         summary=f"{quote(account.name)} has {noun}{filter_note}{f'; {paused_count} of those listed paused' if paused_count else ''}.",
@@ -96,8 +108,7 @@ def new_subscription_answer(
 
 
 def list_alert_deliveries(account: Account, query: DeliveriesQuery) -> AlertDeliveriesAnswer:
-    """Return the deliveries, newest first, page by page. Three queries. UserError for an unknown channel."""
-    _check_row("channel_id", query.channel_id, AlertChannel, "listAlertChannels")
+    """Return the deliveries, newest first, page by page. Two queries."""
     page = deliveries(account, query)
     return AlertDeliveriesAnswer(
         account=_account(account),
@@ -130,16 +141,6 @@ def _recipient_clause(account: Account, channel_id: int) -> str:
 def _count_text(count: int, noun: str) -> str:
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count or 'no'} {noun if count == 1 else plural}"
-
-
-def _check_row(field: str, row_id: int | None, model: type[AlertChannel], listed_by: str) -> None:
-    if row_id is None or (0 < row_id < 2**63 and model.objects.filter(pk=row_id).exists()):
-        return
-    raise _missing_row(field, row_id, listed_by)
-
-
-def _missing_row(field: str, row_id: int, listed_by: str) -> UserError:
-    return UserError(f"{field}: {row_id} does not exist. Use {listed_by}.", field=field, value=row_id)
 
 
 def _channel(row: ChannelRow) -> ChannelLine:
@@ -183,7 +184,7 @@ def _delivery(row: DeliveryRow) -> DeliveryLine:
 
 
 def _deliveries_summary(account: Account, query: DeliveriesQuery, total: int, page: list[DeliveryRow]) -> str:
-    is_filtered = bool(query.status or query.channel_id is not None or not query.include_tests)
+    is_filtered = bool(query.status or query.channel is not None or not query.include_tests)
     deliveries_text = f"{_count_text(total, 'alert delivery')}{' of those asked for' if is_filtered else ''}"
     states = [
         (label, sum(each.status == value and not each.is_partial for each in page))

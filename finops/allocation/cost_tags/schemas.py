@@ -27,14 +27,23 @@ MAX_TOP = 50
 class CostTagQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     cost_tag: Annotated[str, Meta(description="Key; default: the first cost tag.")] = ""
-    by: Annotated[str, Meta(description="Also group by account, team, product …")] = ""
+    group_by: Annotated[
+        list[str], Meta(description="One more dimension: account, team, product …", max_length=1)
+    ] = []
     values: Annotated[list[str], Meta(description="Only these values.", max_length=MAX_TOP)] = []
     start_date: date | None = None
     end_date: date | None = None
     period: Annotated[str | None, Meta(description="As in querySpend.")] = None
     basis: Annotated[BasisName | None, Meta(description="As in querySpend.")] = None
     splits: Splits = "before"
-    top: Annotated[int, Meta(description="Maximum rows per currency.", ge=1, le=MAX_TOP)] = 20
+    top: Annotated[int, Meta(description="Maximum rows per currency.", ge=1, le=MAX_TOP)] = msgspec.field(
+        name="limit", default=20
+    )
+
+    @property
+    def by(self) -> str:
+        """The dimension beside the cost tag; empty for none."""
+        return self.group_by[0].strip() if self.group_by else ""
 
 
 class CostTagInfo(msgspec.Struct, frozen=True, kw_only=True):

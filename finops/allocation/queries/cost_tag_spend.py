@@ -184,9 +184,9 @@ def _spend_query(key: str, query: CostTagQuery) -> SpendQuery:
 def _spend_by(
     account: Account, query: CostTagQuery, spend_query: SpendQuery, deadline: float | None
 ) -> SpendAnswer | None:
-    if not query.by.strip():
+    if not query.by:
         return None
-    both = replace(spend_query, group_by=[*spend_query.group_by, query.by.strip()], splits=query.splits)
+    both = replace(spend_query, group_by=[*spend_query.group_by, query.by], splits=query.splits)
     return query_spend(account, both, deadline=deadline)
 
 
@@ -295,14 +295,14 @@ def _largest(totals: Sequence[CostTagTotal], values: Sequence[CostTagValueCost])
 
 def _truncation_note(values: Sequence[CostTagValueCost], by: SpendAnswer | None) -> str:
     more = sum(value.other_values for value in values)
-    notes = [f"{more} values are in other. Raise top, or list values."] if more else []
+    notes = [f"{more} values are in other. Raise limit, or list values."] if more else []
     return " ".join([*notes, *([by.truncated] if by and by.truncated else [])])
 
 
 def _hint(query: CostTagQuery, totals: Sequence[CostTagTotal], default: str) -> str:
     if any(total.untagged_share and total.untagged_share > MUCH for total in totals) and not query.values:
         value = json.dumps(default or UNTAGGED, ensure_ascii=False)
-        return f'Add "by": "service" and "values": [{value}] to see cost that matches no rule.'
+        return f'Add "group_by": ["service"] and "values": [{value}] to see cost that matches no rule.'
     if not query.by:
-        return "Add by, such as account, team or product, to break down each value."
+        return "Add group_by, such as account, team or product, to break down each value."
     return "For a trend use querySpend with granularity and group_by cost_tag:<key>."

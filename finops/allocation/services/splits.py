@@ -158,11 +158,7 @@ def _metric(account: Account, draft: SplitDraft) -> str:
     metrics = metrics_of(account)
     if not metrics:
         return draft.usage_metric.strip()  # an account without usage may plan ahead
-    try:
-        return find_metric(metrics, draft.usage_metric).name
-    except UserError as problem:
-        message = problem.message.replace("metric:", "usage_metric:", 1)
-        raise UserError(message, field="usage_metric", value=draft.usage_metric) from problem
+    return find_metric(metrics, draft.usage_metric).name
 
 
 def _others(context: DimensionContext, dimension: Dimension, split: SharedCostSplit) -> list[SharedCostSplit]:

@@ -103,8 +103,9 @@ def _for_assistants(cost_tag: CostTag, query: SpendQuery) -> dict[str, Any]:
     """Return the tool for assistants: `queryCostTag`, or `querySpend` when the page filters."""
     if query.filters or query.charge_categories:
         return {"mcp_arguments": as_arguments(query)}
-    by = next((name for name in query.group_by[1:]), "")
-    tag_query = structs.replace(_cost_tag_query(cost_tag, query), by=by, splits=query.splits)
+    tag_query = structs.replace(
+        _cost_tag_query(cost_tag, query), group_by=query.group_by[1:2], splits=query.splits
+    )
     return {"assistant_tool": "queryCostTag", "mcp_arguments": as_arguments(tag_query)}
 
 

@@ -391,7 +391,7 @@ def truncation_note(rows: Sequence[_FoldedRow], top: int, most: int = MAX_TOP) -
     folded = sum(row.other_groups for row in rows)
     if not folded:
         return ""
-    more = f"raise top (now {top}, maximum {most}), " if top < most else ""
+    more = f"raise limit (now {top}, maximum {most}), " if top < most else ""
     groups = "1 group is" if folded == 1 else f"{folded} groups are"
     return f"{groups} in the row other: {more}filter, or group by a coarser dimension."
 

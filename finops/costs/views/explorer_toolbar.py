@@ -13,7 +13,7 @@ from finops.costs.views.choices import COMPARISONS, OPS, PERIODS, DimensionChoic
 from finops.lib.url_query import UrlQuery
 
 DATE_FIELDS: Final = ("period", "start_date", "end_date")
-OPTIONS: Final = ("measure", "basis", "splits", "order_by", "top", "spread", "charge_categories")
+OPTIONS: Final = ("measure", "basis", "splits", "order_by", "limit", "spread", "charge_categories")
 CUSTOM_RANGE: Final = "Custom range"
 MAX_CHIP_VALUES: Final = 2
 

@@ -30,7 +30,7 @@ from finops.lake import queries as lake_queries
 from finops.lib.query_page import QueryPage
 from finops.lib.url_query import UrlQuery
 
-COST_OPTIONS: Final = ("basis", "charge_categories", "top")
+COST_OPTIONS: Final = ("basis", "charge_categories", "limit")
 """Fields that every page with Options has there."""
 
 Query = TypeVar("Query", bound=UrlQuery)

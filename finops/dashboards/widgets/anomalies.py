@@ -31,7 +31,7 @@ class AnomaliesConfig(Config, frozen=True, kw_only=True):
     search: Annotated[Name, Meta(description="Part of a service, source or cause.")] = ""
     minimum_impact: Annotated[Decimal | None, Meta(description="In currency.")] = None
     currency: Annotated[str, Meta(description="Needed with minimum_impact.", max_length=3)] = ""
-    top: ListLength = 5
+    limit: ListLength = 5
 
 
 class AnomaliesWidget(WidgetType[AnomaliesConfig]):
@@ -73,7 +73,7 @@ class AnomaliesWidget(WidgetType[AnomaliesConfig]):
             search=config.search,
             minimum_impact=config.minimum_impact,
             currency=config.currency,
-            limit=config.top,
+            limit=config.limit,
             **days,
         )
         return {"answer": list_anomalies(context.account, query), "state": config.status}

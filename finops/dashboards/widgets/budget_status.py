@@ -28,7 +28,7 @@ _WORST_FIRST = {EXCEEDED: 0, WARNING: 1, OK: 2}
 class BudgetStatusConfig(Config, frozen=True, kw_only=True):
     __doc__ = None
     budgets: Annotated[list[int], Meta(description="Ids, from listBudgets; empty: all.", max_length=50)] = []
-    top: ListLength = 6
+    limit: ListLength = 6
 
 
 def _choices() -> Choices:
@@ -68,7 +68,7 @@ class BudgetStatusWidget(WidgetType[BudgetStatusConfig]):
         statuses.sort(key=lambda each: (_WORST_FIRST[each.status], each.name.casefold()))
         stored = set(Budget.objects.values_list("pk", flat=True)) if config.budgets else set()
         return {
-            "rows": [(each, bar_of(each)) for each in statuses[: config.top]],
-            "more": max(0, len(statuses) - config.top),
+            "rows": [(each, bar_of(each)) for each in statuses[: config.limit]],
+            "more": max(0, len(statuses) - config.limit),
             "gone": len(set(config.budgets) - stored),
         }

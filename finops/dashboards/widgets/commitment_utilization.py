@@ -24,8 +24,8 @@ Grouping = Literal["commitment", "type"]
 class CommitmentUtilizationConfig(DatedConfig, frozen=True, kw_only=True):
     __doc__ = None
     filters: Filters = []
-    by: Grouping = "commitment"
-    top: ListLength = 5
+    group_by: Grouping = "commitment"
+    limit: ListLength = 5
 
 
 class CommitmentUtilizationWidget(WidgetType[CommitmentUtilizationConfig]):
@@ -37,13 +37,15 @@ class CommitmentUtilizationWidget(WidgetType[CommitmentUtilizationConfig]):
     config = CommitmentUtilizationConfig
     order, width, height = 90, 6, 5
     page = "commitments"
-    settings = (Setting("by", "Group by", "select", word_choices(get_args(Grouping))),)
+    settings = (Setting("group_by", "Group by", "select", word_choices(get_args(Grouping))),)
 
     def check(self, config: CommitmentUtilizationConfig, context: CheckContext) -> None:
         context.check_spend(SpendQuery(filters=list(config.filters)))
 
     def read(self, context: WidgetContext[CommitmentUtilizationConfig]) -> dict[str, Any]:
         config = context.config
-        query = CommitmentQuery(by=config.by, top=config.top, filters=context.filters, **context.days)
+        query = CommitmentQuery(
+            group_by=[config.group_by], top=config.limit, filters=context.filters, **context.days
+        )
         answer = commitment_utilization(context.account, query, deadline=context.deadline)
         return {"answer": answer, "params": query.to_params(), "by": query.by}

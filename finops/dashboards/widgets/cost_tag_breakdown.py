@@ -26,7 +26,7 @@ class CostTagBreakdownConfig(CostConfig, frozen=True, kw_only=True):
     __doc__ = None
     cost_tag: Annotated[Name, Meta(description="Key: listCostTags.")]
     splits: Splits = "before"
-    top: ListLength = 8
+    limit: ListLength = 8
 
 
 def _choices() -> Choices:
@@ -43,7 +43,7 @@ class CostTagBreakdownWidget(SpendWidget[CostTagBreakdownConfig]):
 
     def query(self, context: WidgetContext[CostTagBreakdownConfig]) -> SpendQuery:
         config = context.config
-        return context.spend_query(group_by=[f"cost_tag:{config.cost_tag}"], top=config.top)
+        return context.spend_query(group_by=[f"cost_tag:{config.cost_tag}"], top=config.limit)
 
     def check(self, config: CostTagBreakdownConfig, context: CheckContext) -> None:
         keys = list(CostTag.objects.filter(account=context.account).values_list("key", flat=True))

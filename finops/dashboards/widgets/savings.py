@@ -13,7 +13,7 @@ class SavingsConfig(Config, frozen=True, kw_only=True):
     __doc__ = None
     status: Status = "open"
     rule: RuleName | None = None
-    top: ListLength = 5
+    limit: ListLength = 5
 
 
 class SavingsWidget(WidgetType[SavingsConfig]):
@@ -30,5 +30,5 @@ class SavingsWidget(WidgetType[SavingsConfig]):
 
     def read(self, context: WidgetContext[SavingsConfig]) -> dict[str, Any]:
         config = context.config
-        query = SavingsQuery(status=config.status, rule=config.rule, limit=config.top)
+        query = SavingsQuery(status=config.status, rule=config.rule, limit=config.limit)
         return {"answer": list_savings(context.account, query, deadline=context.deadline, evidence=0)}

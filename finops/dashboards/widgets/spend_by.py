@@ -13,7 +13,7 @@ from finops.dashboards.widget_type import CostConfig, Dimension, ListLength, Spe
 class SpendByConfig(CostConfig, frozen=True, kw_only=True):
     __doc__ = None
     group_by: Annotated[Dimension, Meta(description="A dimension.")] = "service"
-    top: ListLength = 8
+    limit: ListLength = 8
     splits: Splits = "before"
 
 
@@ -25,4 +25,4 @@ class SpendByWidget(SpendWidget[SpendByConfig]):
     order, width, height = 20, 6, 5
 
     def query(self, context: WidgetContext[SpendByConfig]) -> SpendQuery:
-        return context.spend_query(group_by=[context.config.group_by], top=context.config.top)
+        return context.spend_query(group_by=[context.config.group_by], top=context.config.limit)

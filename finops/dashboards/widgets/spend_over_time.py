@@ -17,7 +17,7 @@ class SpendOverTimeConfig(CostConfig, frozen=True, kw_only=True):
     group_by: Annotated[str, Meta(description="A dimension, or empty for the total.", max_length=200)] = (
         "service"
     )
-    top: ListLength = 5
+    limit: ListLength = 5
     splits: Splits = "before"
 
 
@@ -33,7 +33,7 @@ class SpendOverTimeWidget(SpendWidget[SpendOverTimeConfig]):
     def query(self, context: WidgetContext[SpendOverTimeConfig]) -> SpendQuery:
         config = context.config
         groups = [config.group_by] if config.group_by else []
-        return context.spend_query(granularity=config.granularity, group_by=groups, top=config.top)
+        return context.spend_query(granularity=config.granularity, group_by=groups, top=config.limit)
 
     def read(self, context: WidgetContext[SpendOverTimeConfig]) -> dict[str, Any]:
         data = super().read(context)

@@ -24,7 +24,7 @@ class TableConfig(CostConfig, frozen=True, kw_only=True):
     ] = []
     compare_to: CompareTo = "none"
     splits: Splits = "before"
-    top: ListLength = 15
+    limit: ListLength = 15
 
 
 class TableWidget(SpendWidget[TableConfig]):
@@ -38,4 +38,4 @@ class TableWidget(SpendWidget[TableConfig]):
     def query(self, context: WidgetContext[TableConfig]) -> SpendQuery:
         config = context.config
         groups = list(config.group_by) or ["service"]
-        return context.spend_query(group_by=groups, compare_to=config.compare_to, top=config.top)
+        return context.spend_query(group_by=groups, compare_to=config.compare_to, top=config.limit)

@@ -27,7 +27,7 @@ class TopMoversConfig(CostConfig, frozen=True, kw_only=True):
     __doc__ = None
     group_by: Annotated[Dimension, Meta(description="A dimension.")] = "service"
     compare_to: Comparison = "previous_period"
-    top: ListLength = 6
+    limit: ListLength = 6
 
 
 class TopMoversWidget(WidgetType[TopMoversConfig]):
@@ -46,7 +46,7 @@ class TopMoversWidget(WidgetType[TopMoversConfig]):
             compare_to=config.compare_to,
             filters=context.filters,
             basis=config.basis,
-            top=config.top,
+            top=config.limit,
             **context.days,
         )
 

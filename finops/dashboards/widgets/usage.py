@@ -27,10 +27,10 @@ from ingestion.usage_query import UsageQuery
 
 class UsageConfig(DatedConfig, frozen=True, kw_only=True):
     __doc__ = None
-    metric: Annotated[Name, Meta(description="Empty: the first.")] = ""
+    usage_metric: Annotated[Name, Meta(description="Empty: the first.")] = ""
     granularity: Bucket = "day"
     group_by: Annotated[str, Meta(description="customer, dimension:<key>, or empty.", max_length=200)] = ""
-    top: ListLength = 5
+    limit: ListLength = 5
 
 
 def _choices() -> Choices:
@@ -46,16 +46,16 @@ class UsageWidget(WidgetType[UsageConfig]):
     page = "usage"
     has_markers = True
     settings = (
-        Setting("metric", "Usage metric", "select", _choices, first="The first", may_be_empty=True),
+        Setting("usage_metric", "Usage metric", "select", _choices, first="The first", may_be_empty=True),
         Setting("group_by", "Group by", help="customer, dimension:region …, or nothing.", may_be_empty=True),
     )
 
     def check(self, config: UsageConfig, context: CheckContext) -> None:
         """Check the settings. Raises UserError for a metric that the account does not have, and for a dimension that
         usage does not have."""
-        metrics = metrics_of(context.account) if config.metric else []
-        if config.metric and (metrics or not context.plans_ahead):
-            find_metric(metrics, config.metric)
+        metrics = metrics_of(context.account) if config.usage_metric else []
+        if config.usage_metric and (metrics or not context.plans_ahead):
+            find_metric(metrics, config.usage_metric)
         group = config.group_by
         if group and group != "customer" and not (group.startswith("dimension:") and group != "dimension:"):
             raise UserError(
@@ -67,10 +67,10 @@ class UsageWidget(WidgetType[UsageConfig]):
     def read(self, context: WidgetContext[UsageConfig]) -> dict[str, Any]:
         config = context.config
         query = UsageQuery(
-            metric=config.metric,
+            usage_metric=config.usage_metric,
             granularity=config.granularity,
-            group_by=config.group_by,
-            top=config.top,
+            group_by=[config.group_by] if config.group_by else [],
+            top=config.limit,
             **context.days,
         )
         answer = query_usage(context.account, query, deadline=context.deadline)

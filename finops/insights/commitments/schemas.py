@@ -29,14 +29,22 @@ class CommitmentQuery(UrlQuery, frozen=True, kw_only=True):
     start_date: date | None = None
     end_date: date | None = None
     period: Annotated[str | None, Meta(description="As in querySpend.")] = None
-    by: Annotated[By, Meta(description="One row per value.")] = "commitment"
+    group_by: Annotated[
+        list[By], Meta(description="One row per value. Default: commitment.", max_length=1)
+    ] = []
     granularity: Annotated[Granularity, Meta(description="Also returns totals per bucket.")] = "none"
     type: Annotated[str, Meta(description="Part of a commitment type, such as savings plan.")] = ""
     expires_before: Annotated[date | None, Meta(description="Only commitments that end before this day.")] = (
         None
     )
     order_by: Annotated[OrderBy, Meta(description="Row order.")] = "waste"
-    top: Annotated[int, Meta(description="Maximum rows.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
+    top: Annotated[int, Meta(description="Maximum rows.", ge=1, le=MAX_TOP)] = msgspec.field(
+        name="limit", default=DEFAULT_TOP
+    )
+
+    @property
+    def by(self) -> By:
+        return self.group_by[0] if self.group_by else "commitment"
 
 
 # utilization = used ÷ (used + unused), in `utilization_by` (quantity or cost). on_demand_cost: the used lines at

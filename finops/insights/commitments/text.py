@@ -113,7 +113,7 @@ def warnings_of(
 
 def truncated_of(rows: Sequence[CommitmentRow]) -> str:
     folded = sum(row.other_commitments for row in rows if row.commitment == "other")
-    return f"{folded:,} more are in the row other. Raise top or filter." if folded else ""
+    return f"{folded:,} more are in the row other. Raise limit or filter." if folded else ""
 
 
 def hint_of(totals: Sequence[CommitmentTotal], rows: Sequence[CommitmentRow]) -> str:

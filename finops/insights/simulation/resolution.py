@@ -179,7 +179,7 @@ def _shares(reader: CostReader, rules: Sequence[UsageGrowth], days: DateRange) -
         if not each.metric:
             growth.shares.append(exact_product(each.percent or Decimal(0), PERCENT))
             continue
-        question = UsageQuery(metric=each.metric, start_date=days.start, end_date=days.end)
+        question = UsageQuery(usage_metric=each.metric, start_date=days.start, end_date=days.end)
         usage = query_usage(reader.account, question, deadline=reader.deadline)
         share = ratio(each.quantity or Decimal(0), usage.quantity) if usage.quantity else None
         if share is None or usage.quantity is None or usage.quantity < 0:

@@ -150,7 +150,7 @@ def truncated_of(moves: Sequence[Move]) -> str:
     if not folded:
         return ""
     groups = "1 group is" if folded == 1 else f"{folded:,} groups are"
-    return f"{groups} in the driver other. Raise top, filter, or group by a coarser dimension."
+    return f"{groups} in the driver other. Raise limit, filter, or group by a coarser dimension."
 
 
 def hint_of(moves: Sequence[Move], *, filtered: bool, reason: str) -> str:

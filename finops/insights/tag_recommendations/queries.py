@@ -98,9 +98,9 @@ def tag_recommendations(
     deadline: float | None = None,
     fits: Callable[[TagRecommendationsAnswer], bool] | None = None,
 ) -> TagRecommendationsAnswer:
-    """Return the recommendations of a kind, with the tag keys by coverage. Cost: that of `find_recommendations`."""
+    """Return the recommendations of these kinds, with the tag keys by coverage. Cost: that of `find_recommendations`."""
     result = find_recommendations(account, deadline=deadline)
-    rows = [each.row for each in result.details if query.kind in ("all", each.row.kind)]
+    rows = [each.row for each in result.details if not query.kinds or each.row.kind in query.kinds]
 
     def answer_with(count: int) -> TagRecommendationsAnswer:
         shown = rows[:count]
@@ -112,7 +112,7 @@ def tag_recommendations(
             end_date=result.days.end,
             recommendations=shown,
             keys=list(result.keys[: min(SHOWN_KEYS, count)]),
-            truncated=f"{more} more cover smaller shares. Raise limit, or filter by kind." if more else "",
+            truncated=f"{more} more cover smaller shares. Raise limit, or filter by kinds." if more else "",
             warnings=list(result.warnings),
             hint=_hint(shown),
         )

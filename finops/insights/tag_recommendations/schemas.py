@@ -13,7 +13,6 @@ from msgspec import Meta
 from finops.lib.answers import AccountAnswer
 
 Kind = Literal["same_keys", "same_values", "untagged_cost"]
-KindName = Literal["all", "same_keys", "same_values", "untagged_cost"]
 
 KINDS: dict[Kind, str] = {
     "same_keys": "Same key",
@@ -27,7 +26,7 @@ MAX_LIMIT = 40
 
 class TagRecommendationsQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    kind: Annotated[KindName, Meta(description="Only this kind.")] = "all"
+    kinds: Annotated[list[Kind], Meta(description="Default: all.")] = []
     limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT)] = 20
 
 

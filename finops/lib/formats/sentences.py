@@ -43,7 +43,7 @@ def on_page(truncated: str) -> str:
     text = truncated.replace(" is in the row other: ", " in Other: ").replace(
         " are in the row other: ", " in Other: "
     )
-    return text.replace("raise top", "list more")
+    return text.replace("raise limit", "list more")
 
 
 def _rewrite(text: str) -> str:

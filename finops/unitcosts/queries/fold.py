@@ -85,7 +85,7 @@ def truncation_note(rows: Sequence[UnitCostRow], top: int) -> str:
     parts = [f"{counts[status]} {noun}" for status, noun in _SUMMED.items() if counts.get(status)]
     if not parts:
         return ""
-    more = f"raise top (now {top}, maximum {MAX_TOP})" if top < MAX_TOP else "filter the cost"
+    more = f"raise limit (now {top}, maximum {MAX_TOP})" if top < MAX_TOP else "filter the cost"
     return f"{join_with_and(parts)} are in one row per status: {more}, or list customers."
 
 

@@ -29,7 +29,7 @@ def unit_price(unit_cost: Decimal | None, currency: str) -> SafeString:
 @register.filter
 def customer_trend(params: Mapping[str, Sequence[str]], row: UnitCostRow) -> str:
     """Return the same question for one customer."""
-    remaining = {name: values for name, values in params.items() if name not in ("mode", "top")}
+    remaining = {name: values for name, values in params.items() if name not in ("mode", "limit")}
     return as_query({**remaining, "customers": [row.customer_id or ""]})
 
 

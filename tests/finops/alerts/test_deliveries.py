@@ -386,8 +386,8 @@ def test_deliveries_are_listed_newest_first_page_by_page(acme: Account, receiver
     run_deliveries()
     deliver(create_mail_channel(acme, "a@example.com"), title="By mail")
 
-    first = queries.deliveries(acme, DeliveriesQuery(limit=4, channel_id=channel.pk))
-    second = queries.deliveries(acme, DeliveriesQuery(limit=4, channel_id=channel.pk, cursor=first.cursor))
+    first = queries.deliveries(acme, DeliveriesQuery(limit=4, channel=channel.pk))
+    second = queries.deliveries(acme, DeliveriesQuery(limit=4, channel=channel.pk, cursor=first.cursor))
     assert [each.id for each in (*first.deliveries, *second.deliveries)] == [row.pk for row in reversed(rows)]
     assert (first.total, second.cursor) == (5, "")
     assert [

@@ -134,7 +134,7 @@ def test_a_digest_has_total_change_movers_budgets_anomalies_and_savings(acme: Ac
     assert facts["Open anomalies"].startswith("1, +")
     assert facts["Savings"] == "Nothing open."
     assert message["url"] == (
-        "http://127.0.0.1:8000/a/acme/spend-change/?start_date=2026-03-16&end_date=2026-03-22&top=5"
+        "http://127.0.0.1:8000/a/acme/spend-change/?start_date=2026-03-16&end_date=2026-03-22&limit=5"
     )
     assert (message["kind"], message["severity"]) == ("digest", "info")
     assert message["data"]["totals"] == [

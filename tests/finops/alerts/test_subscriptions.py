@@ -368,9 +368,9 @@ def test_the_list_pages_and_filters(acme: Account) -> None:
         [1],
     ]
     assert (first.total, second.cursor) == (5, "")
-    of_chat = queries.alert_subscriptions(acme, SubscriptionsQuery(channel_id=chat.pk)).subscriptions
+    of_chat = queries.alert_subscriptions(acme, SubscriptionsQuery(channel=chat.pk)).subscriptions
     assert [row.trigger for row in of_chat] == ["digest"]
-    assert queries.alert_subscriptions(acme, SubscriptionsQuery(budget_id=budget.pk)).total == 5
+    assert queries.alert_subscriptions(acme, SubscriptionsQuery(budget=budget.pk)).total == 5
     with pytest.raises(
         UserError, match=r"cursor does not belong to these arguments\. Remove it to start again"
     ):

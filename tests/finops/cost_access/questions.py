@@ -46,7 +46,11 @@ QUESTIONS: dict[str, list[dict[str, Any]]] = {
     ],
     "getAccountContext": [{}],
     "verifyAnswer": [{"receipt": "BCDF-GHJK-LMNP-QRST"}],
-    "getCommitmentUtilization": [{"by": "type"}, {"by": "commitment", "period": "last_90_days"}, {**DAYS}],
+    "getCommitmentUtilization": [
+        {"group_by": "type"},
+        {"group_by": ["commitment"], "period": "last_90_days"},
+        {**DAYS},
+    ],
     "getDashboard": [{"name": "Every widget"}, {"name": SECRET}],
     "getDataHealth": [{}],
     "listAlertSubscriptions": [{"trigger": ["budget"]}, {"trigger": ["digest", "anomaly"]}, {"limit": 1}],
@@ -104,7 +108,7 @@ QUESTIONS: dict[str, list[dict[str, Any]]] = {
         {"usage_metric": "requests", "mode": "per_customer", "filters": OUTSIDE},
         {"usage_metric": "requests", "mode": "per_customer", "splits": "after"},
     ],
-    "queryUsage": [{"metric": "requests", **DAYS}],
+    "queryUsage": [{"usage_metric": "requests", **DAYS}],
 }
 """Beside a tool's examples and no argument at all."""
 
@@ -164,7 +168,7 @@ PAGES: dict[str, list[str]] = {
     "unit_economics": ["", "?usage_metric=requests&period=last_30_days&mode=per_customer"],
     "unit_metrics": ["", "?format=csv"],
     "ai_spend": ["", "?period=last_90_days"],
-    "usage": ["", "?metric=requests"],
+    "usage": ["", "?usage_metric=requests"],
     "usage_values": ["?dimension=customer&metric=requests"],
     "customers": ["", "?format=csv"],
     "customer": [""],

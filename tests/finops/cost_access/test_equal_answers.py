@@ -81,7 +81,8 @@ def test_a_budget_beyond_the_limit_does_not_exist_for_its_alerts(pair: Pair) -> 
     with account_scope(pair.whole):
         budget = Budget.objects.get(name__startswith=SECRET)
     tool = next(each for each in TOOLS if each.name == "listAlertSubscriptions")
-    answer = answer_text(pair.limited_key, tool, {"budget_id": budget.pk})
-    assert answer.endswith(f"budget_id: {budget.pk} does not exist. Use listBudgets.")
+    answer = answer_text(pair.limited_key, tool, {"budget": budget.pk})
+    assert f"budget: '{budget.pk}' does not exist." in answer
+    assert SECRET not in answer
     url = f"/a/{pair.whole.slug}/alerts/of-budget/{budget.pk}/"
     assert signed_in(pair.reader).get(url).status_code == 404

@@ -101,12 +101,12 @@ def test_spread_charges_have_no_forecast(viewer: Any) -> None:
 
 def test_each_series_leads_to_what_is_finer_and_the_rest_to_all_groups(viewer: Any) -> None:
     chart = chart_of(
-        viewer, {"period": "last_30_days", "granularity": "day", "group_by": "service", "top": "1"}
+        viewer, {"period": "last_30_days", "granularity": "day", "group_by": "service", "limit": "1"}
     )
 
     compute, other_link = (parse_qs(link.removeprefix("?")) for link in chart["links"])
     assert (compute["f0"], compute["f0v"], compute["group_by"]) == (["service"], ["Compute"], ["usage_type"])
-    assert (other_link["top"], other_link["group_by"]) == (["50"], ["service"])
+    assert (other_link["limit"], other_link["group_by"]) == (["50"], ["service"])
 
 
 def test_a_range_of_weeks_stays_inside_the_days_that_were_asked(viewer: Any) -> None:

@@ -44,11 +44,11 @@ def get(cast: Cast, query: dict[str, Any], **headers: str) -> Any:
 
 
 def test_left_out_cost_is_named_as_on_the_page(account_with_costs: Cast) -> None:
-    page = get(account_with_costs, {**JANUARY, "group_by": "service", "top": "2"}).content.decode()
+    page = get(account_with_costs, {**JANUARY, "group_by": "service", "limit": "2"}).content.decode()
 
     assert "list more (now 2, maximum 50)" in page
-    assert "raise top" not in page
-    assert "top=50" in page[page.index("list more") :]
+    assert "raise limit" not in page
+    assert "limit=50" in page[page.index("list more") :]
 
 
 def test_the_url_is_the_whole_state(account_with_costs: Cast) -> None:
@@ -72,7 +72,9 @@ def test_names_are_text_and_never_markup(account_with_costs: Cast) -> None:
 
 
 def test_the_csv_has_every_row_with_exact_amounts(account_with_costs: Cast) -> None:
-    rows = csv_rows(get(account_with_costs, {**JANUARY, "group_by": "service", "top": "5", "format": "csv"}))
+    rows = csv_rows(
+        get(account_with_costs, {**JANUARY, "group_by": "service", "limit": "5", "format": "csv"})
+    )
 
     assert len(rows) == 84
     amounts = {row["service"]: Decimal(row["amount"]) for row in rows}
@@ -140,7 +142,7 @@ def test_htmx_gets_the_result_alone_and_the_address_that_says_it(account_with_co
             "Use either period, or start_date and end_date.",
         ),
         ({"granularity": "hour"}, "granularity"),
-        ({"top": "51"}, "top"),
+        ({"limit": "51"}, "limit"),
     ],
 )
 def test_a_query_that_cannot_be_is_answered_with_what_to_mend(

@@ -79,7 +79,7 @@ def test_empty_fields_of_a_form_are_left_out() -> None:
         "f0": [""],
         "f0op": ["in"],
         "csrf": ["x"],
-        "top": [""],
+        "limit": [""],
     }
 
     assert SpendQuery.from_params(params) == SpendQuery(group_by=["service"])
@@ -98,8 +98,8 @@ def test_filters_keep_the_order_of_their_numbers() -> None:
     ("name", "value"),
     [
         ("period", "last_fortnight"),
-        ("top", "0"),
-        ("top", "x"),
+        ("limit", "0"),
+        ("limit", "x"),
         ("start_date", "soon"),
         ("granularity", "hour"),
     ],

@@ -158,7 +158,7 @@ def test_a_large_credit_is_not_hidden_in_other(acme: Account) -> None:
         ("credit", Decimal(-50), 0),
         ("other", Decimal(10), 4),
     ]
-    assert answer.truncated.startswith("4 groups are in the row other: raise top (now 2, maximum 50)")
+    assert answer.truncated.startswith("4 groups are in the row other: raise limit (now 2, maximum 50)")
 
 
 def test_empty_buckets_are_zero_where_there_is_data_around_and_null_elsewhere(acme: Account) -> None:

@@ -8,9 +8,7 @@ from finops.dashboards.services import create_dashboard
 from tests.cast import ACTOR, Cast, signed_in
 
 ADD = "/a/acme/dashboards/add/"
-QUESTION = (
-    "?period=last_90_days&granularity=week&group_by=region&group_by=account&top=50&f0=service&f0v=EC2&f0v=S3"
-)
+QUESTION = "?period=last_90_days&granularity=week&group_by=region&group_by=account&limit=50&f0=service&f0v=EC2&f0v=S3"
 
 
 def test_days_filters_and_first_group_of_a_question_are_the_widgets(cast: Cast) -> None:
@@ -26,7 +24,7 @@ def test_days_filters_and_first_group_of_a_question_are_the_widgets(cast: Cast) 
         "period": "last_90_days",
         "granularity": "week",
         "group_by": "region",
-        "top": 25,
+        "limit": 25,
         "filters": [{"dimension": "service", "op": "in", "values": ["EC2", "S3"]}],
     }
 

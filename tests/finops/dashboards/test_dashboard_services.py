@@ -130,7 +130,7 @@ def test_one_of_two_concurrent_creates_at_the_limit_succeeds(settings: LazySetti
             "unit_metric: 'None such' does not exist.*listUnitMetrics",
         ),
         (widget("cost_tag_breakdown", cost_tag="nope"), "cost_tag: 'nope' does not exist.*listCostTags"),
-        (widget("usage", metric="requests"), "metric: 'requests' does not exist"),
+        (widget("usage", usage_metric="requests"), "usage_metric: 'requests' does not exist"),
         (
             widget("usage", group_by="region"),
             ("group_by: 'region' is not valid. Use customer, dimension"),
@@ -235,7 +235,7 @@ def test_widgets_keep_their_rows_when_others_are_added_moved_and_removed(acme: A
         dashboard=dashboard, actor=ACTOR, places={first: Place(3, 0, 3, 3), second: Place(0, 0, 3, 3)}
     )
     services.change_widget(
-        dashboard=dashboard, actor=ACTOR, widget_id=second, widget=widget("spend_by", top=3)
+        dashboard=dashboard, actor=ACTOR, widget_id=second, widget=widget("spend_by", limit=3)
     )
     services.remove_widget(dashboard=dashboard, actor=ACTOR, widget_id=third)
     services.add_widget(dashboard=dashboard, actor=ACTOR, widget=widget("total"))
@@ -243,7 +243,7 @@ def test_widgets_keep_their_rows_when_others_are_added_moved_and_removed(acme: A
     rows = list(dashboard.widgets.all())
     assert [row.pk for row in rows[:2]] == [first, second]
     assert [place_of(row) for row in rows] == [Place(3, 0, 3, 3), Place(0, 0, 3, 3), Place(6, 0, 3, 3)]
-    assert rows[1].config == {"top": 3}
+    assert rows[1].config == {"limit": 3}
     with pytest.raises(UserError, match=r"The widget no longer exists\. Reload the page"):
         services.remove_widget(dashboard=dashboard, actor=ACTOR, widget_id=third)
 

@@ -26,7 +26,7 @@ def test_a_widget_is_added_configured_and_removed(payer: Account, member: Client
         "title": "Costly",
         "period": "last_7_days",
         "group_by": "region",
-        "top": "3",
+        "limit": "3",
         "basis": "",
         "splits": "before",
     }
@@ -39,7 +39,7 @@ def test_a_widget_is_added_configured_and_removed(payer: Account, member: Client
         {
             "period": "last_7_days",
             "group_by": "region",
-            "top": 3,
+            "limit": 3,
             "filters": [{"dimension": "service", "op": "in", "values": ["EC2"]}],
         },
     )
@@ -98,7 +98,7 @@ def test_a_widget_whose_form_is_refused_keeps_its_filters(payer: Account, member
 
 def test_a_preview_shows_the_settings_of_the_form_and_stores_nothing(payer: Account, member: Client) -> None:
     dashboard = create_board(payer, "Weekly")
-    url = f"{URL}{dashboard.pk}/widgets/preview/?type=spend_by&group_by=region&top=5"
+    url = f"{URL}{dashboard.pk}/widgets/preview/?type=spend_by&group_by=region&limit=5"
 
     both = get_html(member, f"{url}&f0=region&f0op=in")
     filtered_page = get_html(member, f"{url}&f0=region&f0op=in&f0v=eu")
@@ -133,8 +133,8 @@ def test_every_type_of_widget_has_a_preview(payer: Account, member: Client, name
         ("spend_over_time", {"group_by": "", "granularity": "week"}, {"group_by": "", "granularity": "week"}),
         (
             "usage",
-            {"metric": "requests", "group_by": "customer"},
-            {"metric": "requests", "group_by": "customer"},
+            {"usage_metric": "requests", "group_by": "customer"},
+            {"usage_metric": "requests", "group_by": "customer"},
         ),
         ("text", {"text": "Hello"}, {"text": "Hello"}),
         (
@@ -142,7 +142,7 @@ def test_every_type_of_widget_has_a_preview(payer: Account, member: Client, name
             {"minimum_impact": "12.5", "currency": "USD", "status": "all"},
             {"status": "all", "minimum_impact": "12.5", "currency": "USD"},
         ),
-        ("budget_status", {"top": "2"}, {"top": 2}),
+        ("budget_status", {"limit": "2"}, {"limit": 2}),
     ],
     ids=["table", "spend over time", "usage", "text", "anomalies", "budgets"],
 )

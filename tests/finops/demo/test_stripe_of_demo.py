@@ -29,7 +29,7 @@ FIRST, LAST = date(2026, 11, 1), TODAY.date()
 
 def used_quantity(account: Account, metric: str, last: date = LAST) -> Decimal | None:
     with account_scope(account):
-        return query_usage(account, UsageQuery(metric=metric, start_date=FIRST, end_date=last)).quantity
+        return query_usage(account, UsageQuery(usage_metric=metric, start_date=FIRST, end_date=last)).quantity
 
 
 def test_a_load_syncs_the_replay_and_a_later_day_brings_its_gauges(own_var: Path) -> None:

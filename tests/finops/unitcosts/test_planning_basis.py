@@ -37,7 +37,7 @@ def test_a_new_account_plans_amortized_and_spends_billed(cast: Cast, account_wit
     unit = mcp_client.ask("queryUnitCost", usage_metric="requests", **days)
     forecast = mcp_client.ask("forecastSpend")
     budget = mcp_client.ask(
-        "create_budget", name="All", amount=1000, currency="USD", period="monthly", scope="account"
+        "create_budget", name="All", amount=1000, currency="USD", frequency="monthly", scope="account"
     )
     listing = mcp_client.ask("listBudgets")
 

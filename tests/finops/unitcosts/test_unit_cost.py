@@ -376,7 +376,7 @@ def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account)
     assert (
         "25 other customers and 26 values of unknown customers are in one row per status" in answer.truncated
     )
-    assert "raise top (now 5, maximum 100)" in answer.truncated
+    assert "raise limit (now 5, maximum 100)" in answer.truncated
 
 
 def test_unmatched_customers_are_listed_however_many_match(acme: Account) -> None:

@@ -110,7 +110,7 @@ def test_a_metric_is_renamed_without_and_changed_with_a_question(cast: Cast, saa
     [
         ("usage_metric=requests", "", 422),
         ("usage_metric=request", "Fine", 422),
-        ("usage_metric=requests&top=many", "Fine", 400),
+        ("usage_metric=requests&limit=many", "Fine", 400),
     ],
     ids=["no name", "misspelt metric", "no question"],
 )

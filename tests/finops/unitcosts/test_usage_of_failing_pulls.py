@@ -111,7 +111,7 @@ def test_usage_alone_says_the_same_in_its_first_sentence(
 ) -> None:
     mcp_client, arguments = (
         McpClient(mint(cast)),
-        {"metric": "requests", "start_date": "2026-03-01", "end_date": "2026-03-31"},
+        {"usage_metric": "requests", "start_date": "2026-03-01", "end_date": "2026-03-31"},
     )
     with clock.frozen(NOON):
         assert "Stripe" not in mcp_client.ask("queryUsage", **arguments)["summary"]

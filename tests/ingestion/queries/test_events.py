@@ -120,19 +120,21 @@ def test_filters_are_joined(acme: Account) -> None:
     push_events(acme, [event(DAY, "a", 1), event(DAY, "b", 2), event(DAY, "a", 3, metric="seats")])
     Customer.objects.filter(customer_id="a").update(name="Alpha")
 
-    assert {each.quantity for each in events_of(acme, metric="Requests").events} == {1, 2}
-    assert {each.quantity for each in events_of(acme, customer="alpha").events} == {1, 3}
-    assert {each.quantity for each in events_of(acme, customer="a", metric="seats").events} == {3}
+    assert {each.quantity for each in events_of(acme, usage_metric="Requests").events} == {1, 2}
+    assert {each.quantity for each in events_of(acme, customers=["alpha"]).events} == {1, 3}
+    assert {each.quantity for each in events_of(acme, customers=["a"], usage_metric="seats").events} == {3}
     assert events_of(acme, period="yesterday").events == []
     assert events_of(acme, start_date=DAY, end_date=DAY).summary == (
         "'Acme': 3 usage events from 2026-03-09 12:00:00 to 2026-03-09 12:00:00 UTC."
     )
-    nobody = events_of(acme, customer="gamma")
+    nobody = events_of(acme, customers=["gamma"])
     assert nobody.warnings == ["No customer with the ID or name 'gamma'."]
     assert nobody.summary == "'Acme' has no usage event of customer 'gamma'."
 
 
-@pytest.mark.parametrize("change", [{"metric": "requests"}, {"customer": "a"}, {"period": "last_7_days"}])
+@pytest.mark.parametrize(
+    "change", [{"usage_metric": "requests"}, {"customers": ["a"]}, {"period": "last_7_days"}]
+)
 def test_a_cursor_belongs_to_its_question(acme: Account, change: dict[str, str]) -> None:
     push_events(acme, [event(DAY, "a", number) for number in range(3)])
     cursor = events_of(acme, limit=1).cursor
@@ -175,4 +177,4 @@ def test_before_any_push_it_says_how_to_push(acme: Account) -> None:
 def test_an_unknown_metric_names_the_nearest(acme: Account) -> None:
     push_events(acme, [event(DAY, "a", 1)])
     with pytest.raises(UserError, match="Nearest: 'requests'"):
-        events_of(acme, metric="request")
+        events_of(acme, usage_metric="request")

@@ -57,7 +57,8 @@ def test_an_unknown_metric_names_the_nearest_and_what_lists_them(acme: Account) 
     with pytest.raises(UserError) as error:
         read_usage(acme, MetricQuery("request", MARCH))
     assert (
-        error.value.message == "metric: 'request' does not exist. Nearest: 'requests'. Use getAccountContext."
+        error.value.message
+        == "usage_metric: 'request' does not exist. Nearest: 'requests'. Use getAccountContext."
     )
 
 

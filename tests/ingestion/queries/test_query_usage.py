@@ -35,11 +35,11 @@ def usage(acme: Account) -> Account:
 
 
 def usage_in_march(account: Account, **query: Any) -> Any:
-    return query_usage(account, UsageQuery(**{"metric": "requests", **MARCH, **query}))
+    return query_usage(account, UsageQuery(**{"usage_metric": "requests", **MARCH, **query}))
 
 
 def test_rows_by_customer_add_up_and_say_names_and_shares(usage: Account) -> None:
-    answer = usage_in_march(usage, group_by="customer")
+    answer = usage_in_march(usage, group_by=["customer"])
 
     assert (answer.quantity, answer.unit, answer.aggregation) == (Decimal("100.5"), "call", "sum")
     assert [(row.value, row.name, row.quantity) for row in answer.rows] == [
@@ -56,17 +56,17 @@ def test_rows_by_customer_add_up_and_say_names_and_shares(usage: Account) -> Non
 
 
 def test_the_rest_is_one_row(usage: Account) -> None:
-    answer = usage_in_march(usage, group_by="customer", top=1)
+    answer = usage_in_march(usage, group_by=["customer"], top=1)
 
     assert [(row.value, row.quantity, row.other_groups) for row in answer.rows] == [
         ("globex", Decimal(70), 0),
         ("other", Decimal("30.5"), 2),
     ]
-    assert answer.truncated == ("2 groups are in the row other: raise top (now 1, maximum 50) or filter.")
+    assert answer.truncated == ("2 groups are in the row other: raise limit (now 1, maximum 50) or filter.")
 
 
 def test_the_rest_of_a_last_value_is_the_last_of_the_rest_and_no_sum(usage: Account) -> None:
-    answer = usage_in_march(usage, metric="seats", group_by="dimension:Region", top=1)
+    answer = usage_in_march(usage, usage_metric="seats", group_by=["dimension:Region"], top=1)
 
     assert answer.quantity == 11
     assert [(row.value, row.quantity, row.share) for row in answer.rows] == [
@@ -77,7 +77,7 @@ def test_the_rest_of_a_last_value_is_the_last_of_the_rest_and_no_sum(usage: Acco
 
 
 def test_a_series_is_none_without_data_and_nothing_of_a_sum_is_zero(usage: Account) -> None:
-    answer = usage_in_march(usage, group_by="customer", granularity="week", customers=["globex"])
+    answer = usage_in_march(usage, group_by=["customer"], granularity="week", customers=["globex"])
 
     assert answer.quantity_series == {
         "2026-02-23": Decimal(60),
@@ -92,7 +92,9 @@ def test_a_series_is_none_without_data_and_nothing_of_a_sum_is_zero(usage: Accou
 
 
 def test_there_is_no_last_value_where_a_customer_has_no_event(usage: Account) -> None:
-    answer = usage_in_march(usage, metric="seats", group_by="customer", granularity="day", end_date=SECOND)
+    answer = usage_in_march(
+        usage, usage_metric="seats", group_by=["customer"], granularity="day", end_date=SECOND
+    )
 
     assert answer.quantity_series == {"2026-03-01": Decimal(4), "2026-03-02": Decimal(11)}
     rows = {row.value: row.quantity_series for row in answer.rows}
@@ -111,7 +113,7 @@ def test_customers_are_found_by_id_and_by_name_in_any_case(usage: Account) -> No
 
 def test_a_dimension_is_found_in_any_case_and_filters_are_joined_by_and(usage: Account) -> None:
     eu = UsageFilter(dimension="region", values=["eu"])
-    answer = usage_in_march(usage, filters=[eu], group_by="Dimension:Region")
+    answer = usage_in_march(usage, filters=[eu], group_by=["Dimension:Region"])
 
     assert answer.group_by == "dimension:Region"
     assert {row.value: row.quantity for row in answer.rows} == {"eu": Decimal(60), "EU": Decimal(25)}
@@ -123,13 +125,13 @@ def test_a_dimension_is_found_in_any_case_and_filters_are_joined_by_and(usage: A
 
 
 def test_an_unknown_dimension_is_said(usage: Account) -> None:
-    answer = usage_in_march(usage, group_by="dimension:plan")
+    answer = usage_in_march(usage, group_by=["dimension:plan"])
     assert [(row.value, row.quantity) for row in answer.rows] == [("(none)", Decimal("100.5"))]
     assert answer.warnings == ["No events have dimension 'plan'. See getAccountContext."]
     with pytest.raises(
         UserError, match=r"group_by: 'plan' does not exist\. Valid: customer, 'dimension:Region'"
     ):
-        usage_in_march(usage, group_by="plan")
+        usage_in_march(usage, group_by=["plan"])
 
 
 def test_two_units_add_up_with_a_warning(usage: Account) -> None:
@@ -147,7 +149,7 @@ def test_days_with_today_are_said_to_be_unfinished(usage: Account) -> None:
     push_events(usage, [event(datetime(2026, 3, 20, 11, 59, tzinfo=UTC), "globex", 7, unit="call")])
 
     answer = query_usage(
-        usage, UsageQuery(metric="requests", start_date=date(2026, 2, 19), end_date=date(2026, 3, 20))
+        usage, UsageQuery(usage_metric="requests", start_date=date(2026, 2, 19), end_date=date(2026, 3, 20))
     )
 
     assert answer.period.unfinished
@@ -164,7 +166,7 @@ def test_a_metric_left_out_is_the_first_and_the_others_are_named(usage: Account)
 def test_an_average_of_days_is_over_the_days_of_the_metric(usage: Account) -> None:
     UsageMetric.objects.filter(name="requests").update(aggregation="average_of_days", label="Requests a day")
 
-    answer = usage_in_march(usage, group_by="customer")
+    answer = usage_in_march(usage, group_by=["customer"])
 
     assert answer.quantity == Decimal("33.5")
     assert sum(row.quantity for row in answer.rows) == pytest.approx(answer.quantity)
@@ -181,7 +183,7 @@ def test_days_without_events_say_which_have_some(usage: Account) -> None:
 
 
 def test_before_any_push_the_answer_says_how_to_push(acme: Account) -> None:
-    answer = query_usage(acme, UsageQuery(metric="requests", group_by="customer"))
+    answer = query_usage(acme, UsageQuery(usage_metric="requests", group_by=["customer"]))
     assert (answer.quantity, answer.rows, answer.aggregation) == (None, [], "sum")
     assert answer.summary == "'Acme' has no usage yet."
     assert (
@@ -197,7 +199,7 @@ def test_too_many_buckets_say_what_to_ask_instead(usage: Account) -> None:
 
 def test_every_group_apart_for_an_export(usage: Account) -> None:
     answer = query_usage(
-        usage, UsageQuery(metric="requests", **MARCH, group_by="customer", top=1), all_groups=True
+        usage, UsageQuery(usage_metric="requests", **MARCH, group_by=["customer"], top=1), all_groups=True
     )
     assert [row.value for row in answer.rows] == ["globex", "initech", "ümläut/株"]
     assert answer.truncated == ""
@@ -212,7 +214,7 @@ def test_every_day_that_has_usage_can_be_asked_for(acme: Account, day: date) -> 
     add_usage(acme, [event(day, "globex", 3), event(day, "globex", 4)])
 
     for granularity in ("none", "day", "week", "month"):
-        for group_by in ("", "customer"):
+        for group_by in ([], ["customer"]):
             query = UsageQuery(start_date=day, end_date=day, granularity=granularity, group_by=group_by)
             answer = query_usage(acme, query)
             assert (answer.quantity, answer.data_from, answer.data_through) == (Decimal(7), day, day)

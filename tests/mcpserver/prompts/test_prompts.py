@@ -129,7 +129,7 @@ def test_a_budget_is_evaluated_in_its_own_period_and_scope(mcp_client: McpClient
     assert forecast[1] == {"period": "year", "filters": filters, "basis": "amortized"}
     assert (spend[1]["start_date"], spend[1]["end_date"]) == ("2026-01-01", "2026-12-31")
     assert spend[1]["filters"] == change[1]["filters"] == filters
-    assert f"Read the one with id {calls[1]['budget_id']} out of it." in text
+    assert f"Read the one with id {calls[1]['budget']} out of it." in text
 
 
 @requirement("prompts:get")

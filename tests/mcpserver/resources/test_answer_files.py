@@ -79,7 +79,7 @@ def amounts(text: str) -> dict[str, Decimal]:
 def test_an_answer_without_all_rows_links_to_every_row(
     mcp_client: McpClient, acme: Account, revision: str
 ) -> None:
-    params = {"name": "querySpend", "arguments": {**BY_SERVICE, "top": 2}}
+    params = {"name": "querySpend", "arguments": {**BY_SERVICE, "limit": 2}}
 
     item = link(mcp_client.result("tools/call", params, revision=revision))
 
@@ -95,7 +95,7 @@ def test_an_answer_without_all_rows_links_to_every_row(
 
 
 def test_the_oldest_revision_has_no_links(mcp_client: McpClient, acme: Account) -> None:
-    params = {"name": "querySpend", "arguments": {**BY_SERVICE, "top": 2}}
+    params = {"name": "querySpend", "arguments": {**BY_SERVICE, "limit": 2}}
 
     assert len(mcp_client.result("tools/call", params, revision="2025-03-26")["content"]) == 1
 
@@ -119,7 +119,7 @@ def test_an_answer_with_all_rows_has_no_link(
             "spend-change",
             {**HALVES, "group_by": ["service", "account"], "display_currency": "EUR"},
         ),
-        ("queryUsage", "usage", {"metric": "requests", "group_by": "customer", "granularity": "week"}),
+        ("queryUsage", "usage", {"usage_metric": "requests", "group_by": "customer", "granularity": "week"}),
         ("queryUnitCost", "unit-economics", {"usage_metric": "requests", "mode": "per_customer"}),
         (
             "queryUnitCost",
@@ -137,7 +137,7 @@ def test_the_rows_are_those_of_the_page(
     if currency := params.pop("display_currency", ""):
         params["currency"] = currency
 
-    text = read(mcp_client, uri_of(mcp_client, tool, **{**days, **arguments, "top": 1}))
+    text = read(mcp_client, uri_of(mcp_client, tool, **{**days, **arguments, "limit": 1}))
 
     response = signed_in(cast.member).get(f"/a/{acme.slug}/{page}/", params)
     expected = b"".join(response.streaming_content).decode().replace("\u202e", "\\u202e")  # type: ignore[attr-defined]
@@ -147,14 +147,14 @@ def test_the_rows_are_those_of_the_page(
 
 def test_relative_days_are_those_of_the_answer(mcp_client: McpClient, acme: Account) -> None:
     with clock.frozen(datetime(2026, 3, 3, 12, tzinfo=UTC)):
-        uri = uri_of(mcp_client, "querySpend", period="last_7_days", group_by=["service"], top=1)
+        uri = uri_of(mcp_client, "querySpend", period="last_7_days", group_by=["service"], limit=1)
 
     with clock.frozen(datetime(2026, 3, 9, 12, tzinfo=UTC)):
         assert set(amounts(read(mcp_client, uri))) == {"Compute", "Storage"}
 
 
 def test_the_figures_are_those_of_the_bills_when_it_is_read(mcp_client: McpClient, acme: Account) -> None:
-    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, limit=2)
 
     add_source(acme, [cost(date(2026, 3, 5), "7", service="Storage", currency="USD")], name="Another bill")
 
@@ -165,7 +165,7 @@ def test_the_figures_are_those_of_the_bills_when_it_is_read(mcp_client: McpClien
 def test_another_credential_finds_nothing(
     mcp_client: McpClient, acme: Account, cast: Cast, revision: str
 ) -> None:
-    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, limit=2)
     _key, plaintext = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="stranger")
 
     for other in (McpClient(mint(cast)), McpClient(plaintext)):
@@ -175,7 +175,7 @@ def test_another_credential_finds_nothing(
 
 
 def test_a_changed_link_is_not_found(mcp_client: McpClient, acme: Account) -> None:
-    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, limit=2)
 
     for changed in (
         uri.removesuffix(".csv"),
@@ -191,7 +191,7 @@ def test_a_changed_link_is_not_found(mcp_client: McpClient, acme: Account) -> No
 def test_a_link_ends_after_a_day(
     mcp_client: McpClient, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, limit=2)
     monkeypatch.setattr(answer_links, "SECONDS", -1)
 
     error = mcp_client.error("resources/read", {"uri": uri})
@@ -202,7 +202,7 @@ def test_a_link_ends_after_a_day(
 def test_a_csv_that_is_too_large_is_refused(
     mcp_client: McpClient, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, limit=2)
     monkeypatch.setattr(answer_files, "MAX_FILE_BYTES", 100)
 
     error = mcp_client.error("resources/read", {"uri": uri})
@@ -215,7 +215,7 @@ def test_a_csv_that_is_too_large_is_refused(
 def test_the_limit_of_the_credential_counts_as_it_is_when_it_is_read(acme: Account, cast: Cast) -> None:
     key, plaintext = mint_mcp_key(account=acme, actor=cast.actor, name="soon limited")
     mcp_client = McpClient(plaintext)
-    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=1)
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, limit=1)
     admin = Actor.of_user(cast.owner)
     limit = create_limit(
         account=acme,
@@ -234,18 +234,18 @@ def test_the_limit_of_the_credential_counts_as_it_is_when_it_is_read(acme: Accou
 def test_a_question_with_a_secret_gets_no_link(mcp_client: McpClient, acme: Account) -> None:
     secret = {"dimension": "service", "op": "not_in", "values": ["sk-live-abcdefghijklmnopqrstuvwxyz"]}
 
-    assert len(mcp_client.call("querySpend", **BY_SERVICE, top=1, filters=[secret])["content"]) == 1
+    assert len(mcp_client.call("querySpend", **BY_SERVICE, limit=1, filters=[secret])["content"]) == 1
 
 
 def test_a_question_that_is_too_long_for_a_link_gets_none(mcp_client: McpClient, acme: Account) -> None:
     values = [f"{number * 7919 % 104729}-{number * 15485863 % 1299709}" for number in range(400)]
     long = {"dimension": "service", "op": "not_in", "values": values}
 
-    assert len(mcp_client.call("querySpend", **BY_SERVICE, top=1, filters=[long])["content"]) == 1
+    assert len(mcp_client.call("querySpend", **BY_SERVICE, limit=1, filters=[long])["content"]) == 1
 
 
 def test_a_reading_is_in_the_activity_log(mcp_client: McpClient, acme: Account) -> None:
-    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, top=2)
+    uri = uri_of(mcp_client, "querySpend", **BY_SERVICE, limit=2)
 
     read(mcp_client, uri)
 

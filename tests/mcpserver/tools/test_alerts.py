@@ -74,10 +74,12 @@ def test_subscriptions_are_listed_newest_first_and_filtered(cast: Cast, writer: 
         subscribe(cast.account)
 
     every = writer.ask("listAlertSubscriptions")
-    of_one = writer.ask("listAlertSubscriptions", budget_id=budget.pk)["subscriptions"]
+    of_one = writer.ask("listAlertSubscriptions", budget=budget.pk)["subscriptions"]
+    of_name = writer.ask("listAlertSubscriptions", budget="cloud", channel="Ops")["subscriptions"]
     first = writer.ask("listAlertSubscriptions", limit=2)
     second = writer.ask("listAlertSubscriptions", limit=2, cursor=first["cursor"])["subscriptions"]
 
+    assert of_name == of_one
     assert every["summary"] == "'Acme' has 3 alert subscriptions."
     assert [row["trigger"] for row in every["subscriptions"]] == ["digest", "anomaly", "budget"]
     assert [(row["id"], row["thresholds"], row["measure"]) for row in of_one] == [
@@ -87,8 +89,8 @@ def test_subscriptions_are_listed_newest_first_and_filtered(cast: Cast, writer: 
     row = next(each for each in every["subscriptions"] if each["id"] == anomalies.pk)
     assert (row["minimum_impact"], row["currency"]) == (50, "USD")
     assert [each["id"] for each in second] == [subscription.pk]
-    assert "channel_id: 99 does not exist" in writer.problem("listAlertSubscriptions", channel_id=99)
-    assert "budget_id: " in writer.problem("listAlertSubscriptions", budget_id=2**70)
+    assert "channel: '99' does not exist" in writer.problem("listAlertSubscriptions", channel=99)
+    assert "budget: " in writer.problem("listAlertSubscriptions", budget=2**70)
     assert bare_amounts_of_answer(every) == []
 
 
@@ -111,12 +113,12 @@ def test_deliveries_are_listed_by_page_and_filtered(cast: Cast, ops: AlertChanne
 
     every = writer.ask("listAlertDeliveries")
     is_error = writer.ask(
-        "listAlertDeliveries", status="failed", channel_id=ops.pk, include_tests=False, limit=2
+        "listAlertDeliveries", status="failed", channel=ops.pk, include_tests=False, limit=2
     )
     last = writer.ask(
         "listAlertDeliveries",
         status="failed",
-        channel_id=ops.pk,
+        channel="ops",
         include_tests=False,
         limit=2,
         cursor=is_error["cursor"],
@@ -172,6 +174,6 @@ def test_another_accounts_alerts_are_not_there(cast: Cast, writer: McpClient) ->
         assert "Theirs" not in json.dumps(writer.ask(tool))
     for tool in ("listAlertSubscriptions", "listAlertDeliveries"):
         problems = [
-            writer.problem(tool, channel_id=pk).replace(str(pk), "N") for pk in (foreign_channel.pk, 999_999)
+            writer.problem(tool, channel=pk).replace(str(pk), "N") for pk in (foreign_channel.pk, 999_999)
         ]
         assert problems[0] == problems[1]

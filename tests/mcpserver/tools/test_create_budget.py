@@ -92,7 +92,7 @@ def test_a_scope_is_named_or_given_by_its_id(cast: Cast, writer: McpClient, scop
 def test_periods_have_amounts_of_their_own(cast: Cast, writer: McpClient) -> None:
     today = clock.today()
 
-    answer = request_budget(writer, period="yearly", amounts={f"{today.year}-01-01": "99.99"})
+    answer = request_budget(writer, frequency="yearly", amounts={f"{today.year}-01-01": "99.99"})
 
     assert answer["budget"]["amount"] == 99.99
     assert (answer["budget"]["start_date"], answer["budget"]["period"]) == (f"{today.year}-01-01", "yearly")
@@ -125,7 +125,7 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: McpClient) -> Non
         ({"currency": "US dollars"}, "currency, such as USD or EUR. Nearest: USD."),
         ({"currency": "€"}, "currency, such as USD or EUR. Nearest: EUR."),
         ({"currency": "U\x00D"}, "currency: "),
-        ({"period": "weekly"}, "Valid: monthly, quarterly, yearly"),
+        ({"frequency": "weekly"}, "Valid: monthly, quarterly, yearly"),
         ({"scope": "planet"}, "Valid: account, cost_source, cost_tag, team"),
         ({"scope": "team"}, "team is missing: required for a budget of scope team. Use listTeams."),
         ({"team": "Cor"}, "team: 'Cor' does not exist. Nearest: 'Core'. Use listTeams."),

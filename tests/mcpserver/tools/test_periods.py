@@ -23,7 +23,7 @@ TAKING = [
     for tool in registry
     if tool.access is ToolAccess.READ and {"period", "start_date"} & set(tool.input_schema["properties"])
 ]
-NEEDED = {"queryUsage": {"metric": "requests"}, "queryUnitCost": {"usage_metric": "requests"}}
+NEEDED = {"queryUsage": {"usage_metric": "requests"}, "queryUnitCost": {"usage_metric": "requests"}}
 STATES = ("listAnomalies",)
 """Lists of what is open, of any day: their dates only narrow."""
 

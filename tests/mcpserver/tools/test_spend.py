@@ -24,9 +24,9 @@ def cast(busy_account: Cast, db: None) -> Cast:
 @pytest.mark.parametrize(
     "more",
     [
-        {"group_by": ["service"], "granularity": "month", "top": 50, "compare_to": "previous_year"},
-        {"group_by": ["service", "account"], "top": 50, "compare_to": "previous_period"},
-        {"group_by": ["service", "account"], "granularity": "week", "top": 50},
+        {"group_by": ["service"], "granularity": "month", "limit": 50, "compare_to": "previous_year"},
+        {"group_by": ["service", "account"], "limit": 50, "compare_to": "previous_period"},
+        {"group_by": ["service", "account"], "granularity": "week", "limit": 50},
         {"group_by": ["provider"], "granularity": "day"},
         {"granularity": "day", "compare_to": "previous_year"},
     ],
@@ -66,7 +66,7 @@ def test_arguments_are_accepted_leniently(mcp_client: McpClient) -> None:
         "querySpend",
         period="Last Month",
         group_by="Service",
-        top="3",
+        limit="3",
         filters='[{"dimension": "cloud", "values": "aws"}]',
     )
 
@@ -92,7 +92,7 @@ def test_arguments_are_accepted_leniently(mcp_client: McpClient) -> None:
             {"filters": [{"dimension": "service", "op": "like", "values": ["x"]}]},
             "Valid: absent, contains, ends_with, in",
         ),
-        ({"top": 51}, "at most 50"),
+        ({"limit": 51}, "at most 50"),
     ],
 )
 def test_an_error_alone_says_how_to_repair_the_call(

@@ -43,7 +43,7 @@ def usage_account(cast: Cast, mcp_client: McpClient) -> Account:
 
 
 def compare(mcp_client: McpClient, **arguments: Any) -> dict[str, Any]:
-    return mcp_client.ask("queryUsage", metric="requests", **arguments)
+    return mcp_client.ask("queryUsage", usage_metric="requests", **arguments)
 
 
 @pytest.mark.usefixtures("usage_account")

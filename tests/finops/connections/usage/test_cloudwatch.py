@@ -86,7 +86,7 @@ def connect(cast: Cast, **more: Any) -> CostConnection:
 
 def used_quantity(cast: Cast, **more: Any) -> Decimal | None:
     query = UsageQuery(
-        metric="orders", start_date=NOON.date() - timedelta(days=10), end_date=NOON.date(), **more
+        usage_metric="orders", start_date=NOON.date() - timedelta(days=10), end_date=NOON.date(), **more
     )
     with account_scope(cast.account):
         return query_usage(cast.account, query).quantity

@@ -93,7 +93,7 @@ def used_quantity(cast: Cast, **more: Any) -> Decimal | None:
     first, last = NOON.date().replace(day=1), NOON.date()
     with account_scope(cast.account):
         return query_usage(
-            cast.account, UsageQuery(metric="orders", start_date=first, end_date=last, **more)
+            cast.account, UsageQuery(usage_metric="orders", start_date=first, end_date=last, **more)
         ).quantity
 
 

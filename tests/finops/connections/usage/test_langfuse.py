@@ -102,7 +102,7 @@ def connect(cast: Cast, api: LangfuseApi, **more: Any) -> CostConnection:
 
 
 def used_quantity(cast: Cast, metric: str = "llm_tokens", **more: Any) -> Decimal | None:
-    query = UsageQuery(metric=metric, start_date=FIRST.date(), end_date=NOON.date(), **more)
+    query = UsageQuery(usage_metric=metric, start_date=FIRST.date(), end_date=NOON.date(), **more)
     with account_scope(cast.account):
         return query_usage(cast.account, query).quantity
 

@@ -45,7 +45,9 @@ def test_each_whole_day_is_stored_once_as_of_its_begin(cast: Cast, replay: Repla
         )
         first, again = sync_now(connection), sync_now(connection)
         query = UsageQuery(
-            metric="requests", start_date=NOON.date().replace(day=1), end_date=NOON.date() - timedelta(days=1)
+            usage_metric="requests",
+            start_date=NOON.date().replace(day=1),
+            end_date=NOON.date() - timedelta(days=1),
         )
         quantity = query_usage(cast.account, query).quantity
 

@@ -93,7 +93,7 @@ def connect(cast: Cast) -> CostConnection:
 
 def used_by_value(cast: Cast, metric: str) -> dict[str, Decimal]:
     first = NOON.date().replace(day=1)
-    query = UsageQuery(metric=metric, start_date=first, end_date=NOON.date(), group_by="customer")
+    query = UsageQuery(usage_metric=metric, start_date=first, end_date=NOON.date(), group_by=["customer"])
     with account_scope(cast.account):
         return {row.value: row.quantity for row in query_usage(cast.account, query).rows}
 

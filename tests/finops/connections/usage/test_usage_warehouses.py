@@ -50,7 +50,7 @@ def vendor(request: pytest.FixtureRequest, server: ReplayServer) -> Vendor:
 
 
 def used_quantity(cast: Cast, **more: object) -> Decimal | None:
-    query = UsageQuery(metric="orders", start_date=date(2026, 5, 1), end_date=date(2026, 6, 30), **more)  # type: ignore[arg-type]
+    query = UsageQuery(usage_metric="orders", start_date=date(2026, 5, 1), end_date=date(2026, 6, 30), **more)  # type: ignore[arg-type]
     with account_scope(cast.account):
         return query_usage(cast.account, query).quantity
 

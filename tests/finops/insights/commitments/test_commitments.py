@@ -198,7 +198,9 @@ def test_rows_by_type_buckets_by_day_and_currencies_apart(acme: Account) -> None
     answer = utilization(
         acme,
         lines,
-        CommitmentQuery(start_date=date(2026, 1, 5), end_date=date(2026, 1, 6), by="type", granularity="day"),
+        CommitmentQuery(
+            start_date=date(2026, 1, 5), end_date=date(2026, 1, 6), group_by=["type"], granularity="day"
+        ),
     )
 
     assert [(row.type, row.currency) for row in answer.rows] == [
@@ -268,7 +270,7 @@ def three(acme: Account, **columns: Any) -> CommitmentAnswer:
     [
         ({}, ["sp-1", "ri-1", "x-1"], 17),
         ({"type": "reserved"}, ["ri-1", "x-1"], 7),
-        ({"type": "Savings plan", "by": "type"}, [""], 10),
+        ({"type": "Savings plan", "group_by": ["type"]}, [""], 10),
         ({"expires_before": date(2027, 6, 1)}, ["sp-1"], 10),
         ({"expires_before": date(2026, 6, 1)}, [], 0),
         ({"order_by": "committed_cost"}, ["sp-1", "x-1", "ri-1"], 17),

@@ -43,11 +43,11 @@ def test_an_account_without_cost_is_sent_to_its_connections(cast: Cast) -> None:
 
 def test_htmx_gets_the_result_alone(account_with_costs: Cast) -> None:
     answer = signed_in(account_with_costs.viewer).get(
-        URL, {**JANUARY, "by": "type"}, headers={"hx-request": "true"}
+        URL, {**JANUARY, "group_by": "type"}, headers={"hx-request": "true"}
     )
 
     assert "<html" not in answer.content.decode()
-    assert "by=type" in answer.headers["HX-Push-Url"]
+    assert "group_by=type" in answer.headers["HX-Push-Url"]
 
 
 def test_the_csv_has_every_commitment(account_with_costs: Cast) -> None:

@@ -141,7 +141,7 @@ def test_a_recommendation_that_is_gone_leads_to_the_present_ones(
 def test_the_tool_answers_as_the_page_does(cast: Cast, account_with_untidy_tags: Account) -> None:
     detail = _first_of_kind(account_with_untidy_tags, "same_values")
 
-    answer = McpClient(mint(cast)).ask("listTagRecommendations", kind="same_values")
+    answer = McpClient(mint(cast)).ask("listTagRecommendations", kinds="same_values")
 
     (row,) = answer["recommendations"]
     assert row["id"] == detail.row.id
