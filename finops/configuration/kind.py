@@ -37,9 +37,9 @@ def body_of(entry: msgspec.Struct) -> Body:
     """By equality: `omit_defaults` of msgspec compares texts by identity, and a text of the database is another object."""
     body: Body = msgspec.to_builtins(entry)
     return {
-        field.name: body[field.name]
+        field.encode_name: body[field.encode_name]
         for field in msgspec.structs.fields(entry)
-        if field.required or (body[field.name] and getattr(entry, field.name) != field.default)
+        if field.required or (body[field.encode_name] and getattr(entry, field.name) != field.default)
     }
 
 

@@ -13,6 +13,7 @@ from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of
 from finops.costs.models import SavedView
 from finops.costs.services import saved_views
 from finops.costs.spend_query import SpendQuery
+from finops.lib.renamed_fields import with_current_names
 
 
 class _SavedViewEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,6 +34,8 @@ def _body(entry: _SavedViewEntry) -> Body:
 
 
 def _read(raw: Any) -> tuple[str, Body]:
+    if isinstance(raw, dict) and isinstance(raw.get("question"), dict):
+        raw = {**raw, "question": with_current_names(raw["question"], SpendQuery)}
     entry = msgspec.convert(raw, _SavedViewEntry, strict=False)
     return entry.name.strip(), _body(msgspec.structs.replace(entry, name=entry.name.strip()))
 
