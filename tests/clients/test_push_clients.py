@@ -190,7 +190,7 @@ def test_rejected_events_are_raised_with_their_place_after_all_others_are_stored
 def test_a_permanent_failure_is_not_retried(
     proxy: FaultyProxy, key: str, push: Push, request: pytest.FixtureRequest
 ) -> None:
-    stranger = push(proxy.url, f"{key[:-1]}!", events_of(request, 1))
+    stranger = push(proxy.url, f"{key[:-1]}~", events_of(request, 1))
     proxy.faults = ["redirect"]
     redirected = push(proxy.url, key, events_of(request, 1))
 

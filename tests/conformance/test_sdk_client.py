@@ -147,7 +147,7 @@ def test_it_lists_gets_and_completes_prompts(
             PromptReference(type="ref/prompt", name=name)
             for name in ("weekly_cost_digest", "top_cost_drivers")
         )
-        sources = await client.complete(digest, {"name": "source", "value": "QUAX"})
+        sources = await client.complete(digest, {"name": "cost_source", "value": "QUAX"})
         regions = await client.complete(drivers, {"name": "value", "value": ""}, {"filter_by": "region"})
         return names, texts, sources.completion.values, regions.completion.values
 
@@ -194,7 +194,7 @@ def test_the_real_server_keeps_the_rules_of_http(
             client.post(f"{url}/", content=ping, headers=key),
         ]
 
-    assert [answer.status_code for answer in answers] == [200, 200, 413, 413, 405, 401, 404]
+    assert [answer.status_code for answer in answers] == [200, 200, 413, 413, 405, 401, 200]
     assert all(answer.headers["content-type"] == "application/json" for answer in answers[:-1])
     request = Request(url, ping.ljust(3_000_000), key)  # noqa: S310 our own server
     with pytest.raises(HTTPError) as http_error:

@@ -65,10 +65,10 @@ def report(
         "calls": calls,
         "prompts": [
             *({"name": prompt.name} for prompt in PROMPTS),
-            {"name": "weekly_cost_digest", "arguments": {"source": f"{MARK} bil"}},
+            {"name": "weekly_cost_digest", "arguments": {"cost_source": f"{MARK} bil"}},
         ],
         "completions": [
-            completion_of("weekly_cost_digest", "source", "quax"),
+            completion_of("weekly_cost_digest", "cost_source", "quax"),
             completion_of("top_cost_drivers", "value", "", filter_by="region"),
             completion_of("weekly_cost_digest", "squad", ""),
         ],

@@ -276,8 +276,8 @@ def test_anomalies_name_the_days_of_a_source_without_detection(bills: Bills) -> 
     with account_scope(bills.account), at(TODAY):
         detect_if_due(bills.account)
         assert "; no complete day of 'Slow SaaS' from 2026-11-15." in summary()
-        assert "; no day is complete from 2026-11-15 on." in summary(source="slow saas")
-        assert "complete" not in summary(source="AWS")
+        assert "; no day is complete from 2026-11-15 on." in summary(cost_source="slow saas")
+        assert "complete" not in summary(cost_source="AWS")
         assert "complete" not in summary(end_date=date(2026, 11, 14))
         assert list_anomalies(bills.account, AnomaliesQuery()).data_through == date(2026, 11, 14)
 

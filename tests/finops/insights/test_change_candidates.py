@@ -103,7 +103,7 @@ def test_an_anomaly_of_a_scope_has_the_events_that_fit_it(acme: Account, spike: 
     create_change_event(acme, "of the source", scope={"source": [spike.source.name], "service": ["Compute"]})
     create_change_event(acme, "of another source", scope={"source": ["Other"], "service": ["Compute"]})
 
-    assert beside_the_anomaly(acme, source=spike.source.name) == ["of the source"]
+    assert beside_the_anomaly(acme, cost_source=spike.source.name) == ["of the source"]
 
 
 def test_an_event_of_a_dimension_that_is_gone_is_no_candidate(acme: Account, spike: Anomaly) -> None:

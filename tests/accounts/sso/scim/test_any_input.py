@@ -93,7 +93,7 @@ def test_no_bytes_are_a_fault(cast: Cast, scim: Scim, content: bytes) -> None:
     check(scim.ask("POST", "Users", content))
 
 
-@pytest.mark.parametrize("path", ["", "Nothing", "Bulk", "Me", "Users/x/y", "Users/"])
+@pytest.mark.parametrize("path", ["", "Nothing", "Bulk", "Me", "Users/x/y"])
 def test_an_unknown_path_is_not_found(cast: Cast, scim: Scim, path: str) -> None:
     assert scim.refuse(404, "GET", path)[0] == ""
 
