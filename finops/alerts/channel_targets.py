@@ -222,8 +222,23 @@ def _webhook_target(values: Mapping[str, object], signing_secret: str) -> Target
 
 
 _HEADER: Final = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)[ \t]*:[ \t]*([!-~](?:[ -~]*[!-~])?)")
-_OURS: Final = ("content-", "webhook-", "host", "connection", "transfer-encoding", "expect", "user-agent")
-"""Beginnings of the names of headers that each message has already."""
+_OURS: Final = frozenset(
+    (
+        "accept-encoding",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+        "webhook-id",
+        "webhook-signature",
+        "webhook-timestamp",
+    )
+)
+"""Headers of each message, which a channel cannot set; in lower case."""
 
 
 def _headers(text: str) -> dict[str, str]:
@@ -234,7 +249,7 @@ def _headers(text: str) -> dict[str, str]:
         if header is None:
             raise UserError("headers: write one per line, as Name: value in ASCII.", field="headers")
         name = header[1]
-        if name.lower().startswith(_OURS) or name.lower() in map(str.lower, headers):
+        if name.lower() in _OURS or name.lower() in map(str.lower, headers):
             raise UserError(f"headers: {name[:80]} is set already.", field="headers")
         headers[name] = header[2]
     if len(headers) > MAX_HEADERS:

@@ -81,6 +81,7 @@ def test_a_channel_of_each_kind_shows_where_it_leads_without_its_secret(
         ("webhook", {"url": URL, "headers": "Authorization"}, "headers"),
         ("webhook", {"url": URL, "headers": "X-Key: a\u200bb"}, "headers"),
         ("webhook", {"url": URL, "headers": "Content-Length: 5"}, "headers"),
+        ("webhook", {"url": URL, "headers": "HOST: example.com"}, "headers"),
         ("webhook", {"url": URL, "headers": "webhook-signature: v1,x"}, "headers"),
         ("webhook", {"url": URL, "headers": "X-Key: a\nx-key: b"}, "headers"),
         ("webhook", {"url": URL, "headers": "\n".join(f"X-{number}: a" for number in range(11))}, "headers"),

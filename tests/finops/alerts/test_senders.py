@@ -217,7 +217,7 @@ def create_webhook(account: Account, receiver: Receiver, **target: str) -> tuple
 def test_a_webhook_has_headers_and_a_body_of_its_own(
     acme: Account, receiver: Receiver, name: str, field: str
 ) -> None:
-    headers = "Authorization: Bearer s3cr3t-value\n\n X-Team : finops "
+    headers = "Authorization: Bearer s3cr3t-value\n\n X-Team : finops \nHostname: a\nExpect-CT: b\nContent-Language: c"
     channel, secret = create_webhook(acme, receiver, headers=headers, template=EXAMPLES[name])
     with clock.frozen(datetime.now(UTC)):
         deliver(channel)
@@ -225,11 +225,18 @@ def test_a_webhook_has_headers_and_a_body_of_its_own(
 
     request = receiver.requests[0]
     assert (request.headers["authorization"], request.headers["x-team"]) == ("Bearer s3cr3t-value", "finops")
+    assert [request.headers[each] for each in ("hostname", "expect-ct", "content-language")] == [
+        "a",
+        "b",
+        "c",
+    ]
     assert Webhook(secret).verify(request.body, request.headers) == request.json
     text = request.json[field]
     assert "Spent: 812.50 USD" in text
     assert text.endswith(message().url)
-    assert channel.shown_target.endswith(", Authorization, X-Team, own body")
+    assert channel.shown_target.endswith(
+        ", Authorization, X-Team, Hostname, Expect-CT, Content-Language, own body"
+    )
 
 
 def test_a_body_of_ones_own_may_go_to_the_root_with_placeholders_anywhere(
