@@ -22,7 +22,7 @@ _HEADER, _TEXT, _FIELD = 150, 3_000, 2_000
 
 
 def send(target: UrlTarget, envelope: Envelope) -> DeliveryOutcome:
-    return post_json(target.url, payload(envelope.message), target)
+    return post_json(target.url, payload(envelope.message), target, is_bot=True)
 
 
 def payload(message: Message) -> dict[str, Any]:

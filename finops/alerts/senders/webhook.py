@@ -27,7 +27,7 @@ def send(target: WebhookTarget, envelope: Envelope) -> DeliveryOutcome:
         "webhook-timestamp": str(int(now.timestamp())),
         "webhook-signature": " ".join(signatures),
     }
-    return post_bytes(target.url, body.encode(), headers, target)
+    return post_bytes(target.url, body.encode(), headers, target, is_bot=True)
 
 
 def payload(envelope: Envelope) -> dict[str, Any]:

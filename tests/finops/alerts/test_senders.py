@@ -304,6 +304,57 @@ def test_a_200_of_teams_that_says_the_delivery_failed_is_a_failure(
     assert delivery.status == status
 
 
+@pytest.mark.parametrize("kind", ["slack", "webhook"])
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ('{"errcode": 0, "errmsg": "ok"}', "delivered"),
+        ('{"errcode": 310000, "errmsg": "keywords not in content"}', "failed"),
+        ('{"errcode": 93000, "errmsg": "%s"}' % ("invalid webhook url " * 50), "failed"),
+        ('{"errcode": 130101, "errmsg": "send too fast"}', "waiting"),
+        ('{"errcode": 45009, "errmsg": "api freq out of limit"}', "waiting"),
+        ('{"code": 0, "msg": "success", "data": {}}', "delivered"),
+        (
+            '{"StatusCode": 0, "StatusMessage": "success", "code": 0, "data": {}, "msg": "success"}',
+            "delivered",
+        ),
+        ('{"code": 19024, "msg": "Key Words Not Found", "data": {}}', "failed"),
+        ('{"code": 11232, "msg": "frequency limited"}', "waiting"),
+        ('{"code": 200, "msg": "OK"}', "delivered"),
+        ('{"code": "accepted", "msg": "OK"}', "delivered"),
+        ('{"code": 7}', "delivered"),
+        ('{"ok": true}', "delivered"),
+        ('{"ok": false, "error": "invalid_payload"}', "failed"),
+        ('{"ok": false}', "failed"),
+        ('{"ok": false, "error": "rate_limited"}', "waiting"),
+        ('[{"errcode": 1}]', "delivered"),
+        ('{"errcode": 1', "delivered"),
+        ("[" * 5_000, "delivered"),
+        ("ok", "delivered"),
+    ],
+)
+def test_a_200_of_a_bot_that_has_an_error_as_json_is_a_failure(
+    acme: Account, receiver: Receiver, kind: Kind, body: str, status: str
+) -> None:
+    receiver.answer(200, body)
+    delivery = deliver(create_channel_to(acme, receiver, kind))
+
+    run_deliveries()
+
+    delivery.refresh_from_db()
+    assert delivery.status == status
+
+
+def test_a_200_of_an_incident_service_is_no_bots(acme: Account, receiver: Receiver) -> None:
+    receiver.answer(200, '{"ok": false, "errcode": 1}')
+    delivery = deliver(create_channel_to(acme, receiver, Kind.PAGERDUTY))
+
+    run_deliveries()
+
+    delivery.refresh_from_db()
+    assert delivery.status == "delivered"
+
+
 def test_after_a_new_secret_both_sign_for_a_day(acme: Account, receiver: Receiver) -> None:
     channel, old = create_channel_with_secret(acme, receiver)
     now = datetime.now(UTC)
