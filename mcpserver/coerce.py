@@ -2,7 +2,7 @@
 
 Language models write `"10"` for 10, one string for a list of one, and a list or object encoded as a JSON string.
 These are corrected by the tool's own types. Hosts write empty texts and `"null"` for arguments that the model left out,
-which are omitted like null, and add arguments of their own. Anything else becomes a UserError that names the field, the
+which are omitted like null, as is 0 of a count from 1, and add arguments of their own. Anything else becomes a UserError that names the field, the
 value, and what would be valid.
 """
 
@@ -122,8 +122,10 @@ def _snake_case(name: str) -> str:
 def _is_omitted(value: Any, field: inspect.Field, *, is_inner: bool) -> bool:
     """Return whether an optional argument counts as omitted. A list inside is one of values to filter by, which may be
     empty; an empty text is a value of a text field."""
-    if field.required or not is_empty(value):
+    if field.required:
         return False
+    if not is_empty(value):
+        return not is_inner and _is_zero(value) and _counts_from_one(field.type)
     kind = field.type
     while isinstance(kind, inspect.Metadata):
         kind = kind.type
@@ -131,6 +133,20 @@ def _is_omitted(value: Any, field: inspect.Field, *, is_inner: bool) -> bool:
         return True
     is_text = isinstance(kind, inspect.StrType) and value.strip() != "null"
     return not is_text and not (is_inner and isinstance(kind, inspect.ListType))
+
+
+def _is_zero(value: Any) -> bool:
+    """Return whether a value is 0: models of strict hosts write it for counts that they leave out."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return (is_number and value == 0) or (isinstance(value, str) and value.strip() == "0")
+
+
+def _counts_from_one(kind: inspect.Type) -> bool:
+    while isinstance(kind, inspect.Metadata):
+        kind = kind.type
+    if isinstance(kind, inspect.UnionType):
+        return any(map(_counts_from_one, kind.types))
+    return isinstance(kind, inspect.IntType) and kind.ge == 1
 
 
 def _refuse_unknown(name: str, valid_names: list[str], *, path: str, owner: str) -> NoReturn:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
+from msgspec import Meta
 
 from finops.lib.errors import UserError
 from mcpserver.coerce import decode_arguments
@@ -78,6 +79,24 @@ def test_an_empty_text_leaves_an_optional_argument_out(field: str, given: str) -
 
 
 @requirement("tools:kindness")
+@pytest.mark.parametrize("given", [0, 0.0, -0.0, "0", " 0 "])
+def test_zero_leaves_an_optional_count_from_one_out_and_is_a_value_elsewhere(given: Any) -> None:
+    class Counts(msgspec.Struct, kw_only=True):
+        per: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="Units.")] = None
+        after: Annotated[int, Meta(ge=0)] = 7
+        least: Annotated[int, Meta(ge=1)]
+
+    assert decode(top=given) == EchoArguments()
+    assert decode(amount=given).amount == Decimal(0)
+    assert decode(ratio=given).ratio == 0.0
+    counts = decode_arguments(Counts, {"per": given, "after": given, "least": 1}, tool="count")
+    assert (counts.per, counts.after) == (None, 0)
+    assert refusal(Counts, least=given) == "least: 0 is not in range. It is at least 1."
+    (of_filter,) = decode(filters=[{"dimension": "service", "values": ["0", 0]}]).filters
+    assert of_filter.values == ["0", "0"]
+
+
+@requirement("tools:kindness")
 @pytest.mark.parametrize("given", ["", "null"])
 def test_an_empty_text_is_a_value_inside_of_filters_and_objects(given: str) -> None:
     (of_list,) = decode(filters=[{"dimension": "service", "values": [given]}]).filters
@@ -117,7 +136,9 @@ def test_a_time_is_its_day_as_written(given: str) -> None:
         ("top", "ten", 'top: "ten" is not a whole number. It is at least 1 and at most 50.'),
         ("top", 2.5, "top: 2.5 is not a whole number. It is at least 1 and at most 50."),
         ("top", True, "top: true is not a whole number. It is at least 1 and at most 50."),
-        ("top", 0, "top: 0 is not in range. It is at least 1 and at most 50."),
+        ("top", -1, "top: -1 is not in range. It is at least 1 and at most 50."),
+        ("top", 51, "top: 51 is not in range. It is at least 1 and at most 50."),
+        ("top", False, "top: false is not a whole number. It is at least 1 and at most 50."),
         ("top", "9" * 30, f'top: "{"9" * 30}" is not a whole number. It is at least 1 and at most 50.'),
         ("grain", "dai", "grain: 'dai' does not exist. Nearest: day. Valid: day, month."),
         ("grain", 7, "grain: '7' does not exist. Valid: day, month."),

@@ -62,6 +62,21 @@ def test_an_answer_is_the_same_with_what_a_host_adds_or_leaves_empty(
         assert _figures(mcp_client.ask(tool.name, **arguments)) == answer
 
 
+@requirement("tools:kindness")
+@each_read_tool
+def test_an_answer_is_the_same_with_0_for_each_optional_count(mcp_client: McpClient, tool: Tool) -> None:
+    example = dict(tool.examples[-1])
+    required = tool.input_schema.get("required", [])
+    counts = [
+        name
+        for name, schema in tool.input_schema["properties"].items()
+        if schema.get("minimum") == 1 and schema["type"] == "integer" and name not in {*required, *example}
+    ]
+    answer = _figures(mcp_client.ask(tool.name, **example))
+
+    assert _figures(mcp_client.ask(tool.name, **example, **dict.fromkeys(counts, 0))) == answer
+
+
 def _figures(answer: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if name != "receipt"}
 
