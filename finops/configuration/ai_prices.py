@@ -14,7 +14,7 @@ from accounts.models import Account
 from finops.ai_spend.models import AiPrice
 from finops.ai_spend.price_files import EnteredPrice, checked_price
 from finops.ai_spend.services import delete_price, enter_price
-from finops.configuration.kind import Bodies, Body, ConfigurationKind, plain_decimal
+from finops.configuration.kind import Bodies, Body, ConfigurationKind, plain_decimal, read_entry
 
 
 class _AiPriceEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,7 +42,7 @@ def _body(price: AiPrice | EnteredPrice) -> tuple[str, Body]:
 
 
 def _read(raw: Any) -> tuple[str, Body]:
-    entry = msgspec.convert(raw, _AiPriceEntry, strict=False)
+    entry = read_entry(raw, _AiPriceEntry)
     amount = entry.price_per_million
     digits = plain_decimal(amount) if amount.is_finite() else str(amount)
     return _body(checked_price(entry.model, entry.token_type, digits, entry.currency, entry.valid_from))

@@ -15,7 +15,7 @@ from finops.alerts import services
 from finops.alerts.models import AlertSubscription
 from finops.alerts.subscription_drafts import DEFAULT_THRESHOLDS, Measure, SubscriptionDraft, Trigger
 from finops.budgets.scopes import named_scope
-from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, plain_decimal
+from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, plain_decimal, read_entry
 
 _RELATED: Final = (
     "account",
@@ -111,7 +111,7 @@ def _body(entry: _AlertEntry) -> tuple[str, Body]:
 
 
 def _read(raw: Any) -> tuple[str, Body]:
-    return _body(_with_defaults(msgspec.convert(raw, _AlertEntry, strict=False)))
+    return _body(_with_defaults(read_entry(raw, _AlertEntry)))
 
 
 def _with_defaults(entry: _AlertEntry) -> _AlertEntry:

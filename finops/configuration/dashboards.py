@@ -11,7 +11,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from finops.budgets.models import Budget
 from finops.budgets.scopes import visible_budgets
-from finops.configuration.kind import Bodies, Body, ConfigurationKind
+from finops.configuration.kind import Bodies, Body, ConfigurationKind, read_entry
 from finops.dashboards import services
 from finops.dashboards.layouts import WidgetDraft
 from finops.dashboards.models import Dashboard, Widget
@@ -66,18 +66,21 @@ def _entry(widget: Widget, names: Mapping[int, str]) -> _WidgetEntry:
 
 
 def _read(raw: Any) -> tuple[str, Body]:
-    entry = msgspec.convert(raw, _DashboardEntry, strict=False)
-    return entry.name.strip(), _body(entry.name.strip(), [_whole(each) for each in entry.widgets])
+    entry = read_entry(raw, _DashboardEntry)
+    return entry.name.strip(), _body(
+        entry.name.strip(),
+        [_whole(each, f"widgets[{index}].config") for index, each in enumerate(entry.widgets)],
+    )
 
 
-def _whole(entry: _WidgetEntry) -> _WidgetEntry:
-    """With every setting of its type, as an export has it. Raises UserError for an unknown type."""
+def _whole(entry: _WidgetEntry, place: str) -> _WidgetEntry:
+    """With every setting of its type, as an export has it. Raises UserError for an unknown type or setting."""
     if entry.type not in CATALOGUE:
         raise unknown_value("type", entry.type, CATALOGUE, show=str)
     kind = CATALOGUE[entry.type]
     settings = dict(entry.config)
     names = settings.pop(_BUDGETS, None) if _BUDGETS in kind.config.__struct_fields__ else None
-    config: Body = msgspec.to_builtins(kind.read_config(settings))
+    config: Body = msgspec.to_builtins(read_entry(settings, kind.config, place))
     if names:
         config[_BUDGETS] = sorted(msgspec.convert(names, list[str]))
     return msgspec.structs.replace(entry, config=config)

@@ -11,7 +11,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from finops.allocation.models import TeamKey
 from finops.allocation.services.teams import set_team_key
-from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of
+from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, read_entry
 from finops.lib.errors import UserError
 from finops.unitcosts.models import CustomerKey
 from finops.unitcosts.services.customer_mappings import set_customer_key
@@ -28,7 +28,7 @@ def _rows() -> dict[str, Body]:
 
 
 def _read(raw: Any) -> tuple[str, Body]:
-    entry = msgspec.convert(raw, _KeyEntry, strict=False)
+    entry = read_entry(raw, _KeyEntry)
     return entry.name, body_of(entry)
 
 

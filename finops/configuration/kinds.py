@@ -21,7 +21,7 @@ from finops.budgets.models import Budget
 from finops.budgets.scopes import ScopeDraft, named_scope, visible_budgets
 from finops.budgets.services import BudgetDraft
 from finops.configuration import ai_prices, alerts, dashboards, keys, saved_views, splits, unit_metrics
-from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, plain_decimal
+from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, plain_decimal, read_entry
 from finops.lib.errors import UserError
 
 
@@ -44,7 +44,7 @@ def _team_body(name: str, description: str, values: Sequence[str]) -> tuple[str,
 
 
 def _read_team(raw: Any) -> tuple[str, Body]:
-    entry = msgspec.convert(raw, _TeamEntry, strict=False)
+    entry = read_entry(raw, _TeamEntry)
     return _team_body(entry.name, entry.description, entry.values)
 
 
@@ -180,7 +180,7 @@ def _budget_body(entry: _BudgetEntry) -> tuple[str, Body]:
 
 
 def _read_budget(raw: Any) -> tuple[str, Body]:
-    return _budget_body(msgspec.convert(raw, _BudgetEntry, strict=False))
+    return _budget_body(read_entry(raw, _BudgetEntry))
 
 
 def _write_budgets(account: Account, actor: Actor, bodies: Bodies) -> None:

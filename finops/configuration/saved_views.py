@@ -9,11 +9,10 @@ import msgspec
 
 from accounts.audit import Actor
 from accounts.models import Account
-from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of
+from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, read_entry
 from finops.costs.models import SavedView
 from finops.costs.services import saved_views
 from finops.costs.spend_query import SpendQuery
-from finops.lib.renamed_fields import with_current_names
 
 
 class _SavedViewEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,9 +33,7 @@ def _body(entry: _SavedViewEntry) -> Body:
 
 
 def _read(raw: Any) -> tuple[str, Body]:
-    if isinstance(raw, dict) and isinstance(raw.get("question"), dict):
-        raw = {**raw, "question": with_current_names(raw["question"], SpendQuery)}
-    entry = msgspec.convert(raw, _SavedViewEntry, strict=False)
+    entry = read_entry(raw, _SavedViewEntry)
     return entry.name.strip(), _body(msgspec.structs.replace(entry, name=entry.name.strip()))
 
 

@@ -14,7 +14,7 @@ from accounts.models import Account
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.services import splits
 from finops.allocation.services.splits import SplitDraft
-from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, plain_decimal
+from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, plain_decimal, read_entry
 
 
 class _Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -63,7 +63,7 @@ def _percent(text: str) -> str:
 
 
 def _read(raw: Any) -> tuple[str, Body]:
-    entry = msgspec.convert(raw, _SplitEntry, strict=False)
+    entry = read_entry(raw, _SplitEntry)
     targets = [_Target(value=each.value, percent=_percent(each.percent)) for each in entry.targets]
     return entry.name, body_of(msgspec.structs.replace(entry, targets=targets))
 

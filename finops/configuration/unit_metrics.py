@@ -9,7 +9,7 @@ import msgspec
 
 from accounts.audit import Actor
 from accounts.models import Account
-from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of
+from finops.configuration.kind import Bodies, Body, ConfigurationKind, body_of, read_entry
 from finops.costs.spend_query import CostFilter
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.saved_question import SAVED_FIELDS
@@ -38,7 +38,7 @@ _FIELDS = ("name", "description", *SAVED_FIELDS)
 
 
 def _body(raw: Any) -> tuple[str, Body]:
-    entry = msgspec.convert(raw, _UnitMetricEntry, strict=False)
+    entry = read_entry(raw, _UnitMetricEntry)
     return entry.name, body_of(entry)
 
 

@@ -26,7 +26,6 @@ from finops.costs.spend_query import (
     SpendQuery,
     Splits,
 )
-from finops.lib.renamed_fields import with_current_names
 
 Bucket = Literal["day", "week", "month"]
 ListLength = Annotated[int, Meta(ge=1, le=25)]
@@ -185,7 +184,7 @@ class WidgetType(ABC, Generic[C]):
 
     def read_config(self, settings: Mapping[str, Any]) -> C:
         """Return stored settings, which were validated when they were stored."""
-        return msgspec.convert(with_current_names(settings, self.config), self.config, strict=False)
+        return msgspec.convert(settings, self.config, strict=False)
 
     def check(self, config: C, context: CheckContext) -> None:
         """Check the names in the settings. Raises UserError for names that the account does not have. No lake query."""

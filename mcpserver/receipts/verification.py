@@ -17,7 +17,6 @@ from finops.lake.engine.shared_results import engine_version
 from finops.lake.storage.manifest import LiveSegment, Manifest, RemovedSegments, cost_manifest, kept_manifest
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.renamed_fields import with_current_names
 from finops.lib.sentences import quote
 from finops.receipts import codes, queries
 from finops.receipts.figures import have_same_digits
@@ -160,8 +159,7 @@ def _rerun(
             tool_arguments, display = display_of_arguments(tool, arguments, call)
             if display is not None:
                 scopes.enter_context(display_scope(display))
-            current = with_current_names(tool_arguments, tool.arguments)
-            answer = tool.handler(call, decode_arguments(tool.arguments, current, tool=tool.name))
+            answer = tool.handler(call, decode_arguments(tool.arguments, tool_arguments, tool=tool.name))
         except RemovedSegments as removed:
             return Rerun(removed=removed.segments)
         except msgspec.ValidationError:

@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from finops.costs.models import SavedView
-from finops.costs.spend_query import SpendQuery
-from finops.dashboards.widgets.commitment_utilization import CommitmentUtilizationWidget
-from finops.dashboards.widgets.usage import UsageWidget
-from finops.insights.commitments.schemas import CommitmentQuery
-from finops.lib.renamed_fields import RENAMED_FIELDS, with_current_names
+from finops.lib.renamed_fields import RENAMED_FIELDS
 from mcpserver.registry import Tool, registry
 from tests.conformance.requirements import requirement
 from tests.mcpserver.mcp_client import McpClient
@@ -100,14 +95,3 @@ def test_an_old_name_of_a_prompt_is_refused_with_the_new_one(
 def test_a_group_is_one_where_the_tool_has_one(mcp_client: McpClient) -> None:
     for tool in ("queryUsage", "queryCostTag", "getCommitmentUtilization"):
         assert "At most 1 items" in mcp_client.problem(tool, group_by=["account", "service"])
-
-
-def test_what_is_stored_with_old_names_is_read() -> None:
-    usage = UsageWidget().read_config({"metric": "requests", "group_by": "customer", "top": 3})
-    assert (usage.usage_metric, usage.group_by, usage.limit) == ("requests", "customer", 3)
-    commitments = CommitmentUtilizationWidget().read_config({"by": "type", "top": 4})
-    assert (commitments.group_by, commitments.limit) == ("type", 4)
-    assert SavedView(question={"group_by": ["service"], "top": 7}).query == SpendQuery(
-        group_by=["service"], top=7
-    )
-    assert with_current_names({"by": "type", "top": 2}, CommitmentQuery) == {"group_by": ["type"], "limit": 2}

@@ -10,7 +10,6 @@ from accounts.scoping import AccountModel
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
 from finops.lib.constraints import not_empty, unique_by_owner
-from finops.lib.renamed_fields import with_current_names
 
 
 class SavedView(AccountModel):
@@ -44,4 +43,4 @@ class SavedView(AccountModel):
     @property
     def query(self) -> SpendQuery:
         """The question. Raises msgspec.ValidationError for content that no version of this program has written."""
-        return msgspec.convert(with_current_names(self.question, SpendQuery), SpendQuery)
+        return msgspec.convert(self.question, SpendQuery)

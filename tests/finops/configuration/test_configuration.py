@@ -190,6 +190,25 @@ def test_a_refused_write_changes_nothing(acme: Account) -> None:
         ("version: 1\nteams:\n  - {nom: A}", "teams, entry 1: .*nom"),
         ("version: 1\nbudgets:\n  - {name: A, amount: much, currency: USD}", "budgets, entry 1: .*amount"),
         ("version: 1\ncost_tags:\n  - {key: a, rules: [{when: 1}]}", "cost_tags, entry 1: "),
+        (
+            "version: 1\nsaved_views:\n  - {name: A, question: {group_by: [service], top: 5}}",
+            'saved_views, entry 1: question.top does not exist. It is called "limit"',
+        ),
+        (
+            "version: 1\nsaved_views:\n  - {name: A, question: {filters: [{dimension: service, value: EC2}]}}",
+            r"entry 1: question.filters\[0\].value does not exist. Nearest: values",
+        ),
+        (
+            (
+                "version: 1\ndashboards:\n  - {name: A, widgets: [{type: usage, position: {x: 0, y: 0, w: 4, h: 4},"
+                " config: {metric: requests}}]}"
+            ),
+            r'entry 1: widgets\[0\].config.metric does not exist. It is called "usage_metric"',
+        ),
+        (
+            "version: 1\nunit_metrics:\n  - {name: A, metric: requests}",
+            'entry 1: metric does not exist. It is called "usage_metric"',
+        ),
         ("version: &a 1", "anchor or alias"),
         ("version: [", "not YAML"),
     ],
