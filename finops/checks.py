@@ -107,7 +107,7 @@ def available_connections() -> int:
 
 @register(TAG)
 def check_environment(**kwargs: Any) -> list[CheckMessage]:
-    """In every environment: a removed or misspelled setting would silently use a default."""
+    """In every environment: a misspelled setting would silently use a default."""
     from finops.settings import env
 
     return [

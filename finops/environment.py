@@ -1,4 +1,4 @@
-"""The environment variables that settings read, those of earlier versions, and those that look like a mistake."""
+"""The environment variables that settings read, and those that look like a mistake."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 import environ
-
-FORMER: Final = {
-    "WEB_THREADS": "Remove it: threads come and go with requests. DATABASE_POOL limits how many are answered at once.",
-}
-"""Variables of earlier versions, and their replacements. docs/upgrading.md has the version that removed each."""
 
 COMMAND_LINE: Final = frozenset(
     {"FINOPS_URL", "FINOPS_TOKEN", "FINOPS_COST_KEY", "FINOPS_USAGE_KEY", "FINOPS_CREDENTIALS"}
@@ -39,16 +34,14 @@ class Environment(environ.Env):
 
 
 def problems(variables: Collection[str], names: Collection[str]) -> dict[str, str]:
-    """Return what to do about each variable that is set and not in `names`, if it was one earlier, has our prefix or is
-    similar to one."""
+    """Return what to do about each variable that is set and not in `names`, if it has our prefix or is similar to
+    one."""
     every = sorted({*names, *READ_ELSEWHERE})
     advice = {name: _advice(name, every) for name in variables if name not in every}
     return {name: text for name, text in sorted(advice.items()) if text}
 
 
 def _advice(name: str, names: list[str]) -> str:
-    if name in FORMER:
-        return FORMER[name]
     if name.startswith(PREFIX) and name.removeprefix(PREFIX) in names:
         return f"Write {name.removeprefix(PREFIX)}."
     near = get_close_matches(name, names, n=1, cutoff=SIMILARITY) if len(name) >= MIN_LENGTH else []

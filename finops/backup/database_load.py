@@ -17,6 +17,7 @@ from finops.backup.database_dump import LARGE_TABLE_ROWS, part_text
 from finops.backup.errors import BackupError, DamagedObject
 from finops.backup.objects import ObjectStore
 from finops.backup.records import BackupRecord, SequenceRecord, TableRecord
+from finops.database_tables import create_tables
 
 _OWN: Final = frozenset({"django_migrations"})
 _IN_USE: Final = ("accounts_account", "accounts_user")
@@ -38,8 +39,8 @@ def check_migrations(record: BackupRecord) -> None:
     ]
     if missing:
         raise BackupError(
-            f"The backup is from a newer version: this version does not have {len(missing)} of its migrations, such as {missing[-1]}. "
-            "Install that version or a later one, and restore with it."
+            f"The backup is from a newer version or from one before 0.1.0: this version does not have {len(missing)} of its "
+            f"migrations, such as {missing[-1]}. Install that version or a later one, and restore with it."
         )
 
 
@@ -81,8 +82,8 @@ def load_database(store: ObjectStore, record: BackupRecord, progress: Callable[[
     the database has no accounts, and the restore may be run again. Raises DamagedObject, BackupError."""
     if _migrations() != record.migrations:
         _drop_all()
-        progress("Migrating to the version of the backup")
-        _migrate_to(record.migrations)
+        progress("Creating the tables of the backup's version")
+        _create_tables(record.migrations)
     with transaction.atomic():
         with connection.cursor() as cursor:
             names = sql.SQL(", ").join(sql.Identifier(table.name) for table in record.tables)
@@ -127,16 +128,20 @@ def _drop_all() -> None:
     connection.close()  # its prepared statements refer to the earlier tables
 
 
-def _migrate_to(migrations: Mapping[str, Sequence[str]]) -> None:
+def _create_tables(migrations: Mapping[str, Sequence[str]]) -> None:
+    """Of this version in seconds; of an older one by its migrations, in a minute."""
     executor = MigrationExecutor(connection)
     applied = {(app, name) for app, names in migrations.items() for name in names}
     nodes = executor.loader.graph.node_map
-    leaves = [
-        key
-        for key in sorted(applied & set(nodes))
-        if not any(child.key[0] == key[0] and child.key in applied for child in nodes[key].children)
-    ]
-    executor.migrate(leaves)
+    if applied == set(nodes):
+        create_tables(connection)
+    else:
+        leaves = [
+            key
+            for key in sorted(applied & set(nodes))
+            if not any(child.key[0] == key[0] and child.key in applied for child in nodes[key].children)
+        ]
+        executor.migrate(leaves)
     connection.close()
 
 

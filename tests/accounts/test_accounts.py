@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from accounts.audit import Actor
 from accounts.keys import authenticate_mcp_key, mint_mcp_key
@@ -83,25 +81,6 @@ def test_an_account_has_one_owner(cast: Cast) -> None:
         add_member(account=cast.account, user=cast.stranger, role=Role.OWNER, actor=cast.actor)
     with pytest.raises(IntegrityError), transaction.atomic():
         Membership.objects.filter(pk=admin.pk).update(role=Role.OWNER)
-
-
-def test_an_upgrade_keeps_the_first_of_several_owners(cast: Cast) -> None:
-    upgrade = import_module("accounts.migrations.0009_one_owner")
-    constraint = next(each for each in Membership._meta.constraints if each.name == "membership_one_owner")
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # the cast's rows are of this transaction
-    with connection.schema_editor() as editor:
-        editor.remove_constraint(Membership, constraint)
-    Membership.objects.filter(account=cast.account, user__in=[cast.admin, cast.viewer]).update(role="owner")
-
-    upgrade.make_other_owners_admins(apps, None)
-
-    with connection.schema_editor() as editor:
-        editor.add_constraint(Membership, constraint)
-    roles = dict(Membership.objects.filter(account=cast.account).values_list("user__name", "role"))
-    assert (roles["Owner"], roles["Admin"], roles["Viewer"]) == ("owner", "admin", "admin")
-    entries = AuditEntry.objects.unscoped().filter(actor_label="upgrade").order_by("pk")
-    assert list(entries.values_list("target", flat=True)) == ["admin@example.com", "viewer@example.com"]
 
 
 def test_every_write_leaves_a_line_in_the_audit_log_of_its_account(cast: Cast) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core import mail
 from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 from django.utils import timezone
 
@@ -127,24 +125,6 @@ def test_an_offer_is_declined_or_withdrawn_and_ends_with_its_owner(cast: Cast) -
     admin.post(f"{SETTINGS}transfer/accept/")
 
     assert role(cast, "admin") == "admin"
-
-
-def test_an_upgrade_keeps_the_offers_of_owners_alone(cast: Cast) -> None:
-    upgrade = import_module("accounts.migrations.0011_offer_of_owner")
-    old = MigrationLoader(connection).project_state(("accounts", "0010_failed_sign_in_of_nobody")).apps
-    old_account = old.get_model("accounts", "Account")
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # the cast's rows are of this transaction
-    with connection.schema_editor() as editor:
-        editor.add_field(old_account, old_account._meta.get_field("transfer_by"))
-    old_account.objects.update(transfer_to_id=cast.both.pk, transfer_by_id=cast.owner.pk)
-
-    upgrade.withdraw_offers_of_others(old, None)
-    with connection.schema_editor() as editor:
-        editor.remove_field(old_account, old_account._meta.get_field("transfer_by"))
-
-    offers = Account.objects.order_by("slug").values_list("slug", "transfer_to__name")
-    assert list(offers) == [("acme", "Both"), ("elsewhere", None)]
 
 
 def test_a_viewer_is_not_named_and_the_password_is_requested(cast: Cast) -> None:

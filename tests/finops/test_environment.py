@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 
 from finops.checks import check_environment
-from finops.environment import COMMAND_LINE, FORMER, READ_ELSEWHERE, Environment, problems
+from finops.environment import COMMAND_LINE, READ_ELSEWHERE, Environment, problems
 from finops.settings import env
 
 NAMES = ("DATABASE_URL", "LAKE_URL", "METRICS_TOKEN", "SECRET_KEY_FALLBACKS", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -22,7 +22,6 @@ NAMES = ("DATABASE_URL", "LAKE_URL", "METRICS_TOKEN", "SECRET_KEY_FALLBACKS", "O
         ("FINOPS_DEBUGGING", "Remove it, or see docs/configuration.md for the names."),
         ("METRICS_TOKN", "Did you mean METRICS_TOKEN?"),
         ("SECRET_KEY_FALLBACK", "Did you mean SECRET_KEY_FALLBACKS?"),
-        ("WEB_THREADS", FORMER["WEB_THREADS"]),
     ],
 )
 def test_a_variable_that_nothing_reads_comes_with_what_to_write(variable: str, advice: str) -> None:
@@ -65,10 +64,3 @@ def test_variables_of_the_command_line_are_known() -> None:
     )
 
     assert set(re.findall(r"FINOPS_[A-Z_]+", source)) == COMMAND_LINE
-
-
-def test_removed_settings_are_unknown_and_documented() -> None:
-    text = (Path(settings.BASE_DIR) / "docs" / "upgrading.md").read_text()
-
-    assert env.names.isdisjoint(FORMER)
-    assert [name for name in FORMER if f"| `{name}` |" not in text] == []

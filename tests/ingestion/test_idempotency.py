@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
-from django.db.migrations.executor import MigrationExecutor
+from django.db import transaction
 from django.test import Client
 
 from finops.lib import clock
@@ -88,22 +87,6 @@ def test_an_answer_is_kept_for_24_hours(push_client: PushClient) -> None:
 
     assert fresh.json()["accepted"] == 2
     assert not PushAnswer.objects.unscoped().exists()
-
-
-def test_a_push_that_is_retried_across_the_upgrade_counts_once(push_client: PushClient) -> None:
-    """Keys were stored without their source until migration 0016."""
-    first = push_client.push(event(), idempotency_key="k")
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE ingestion_pushanswer SET key = 'k'")
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-
-    latest = MigrationExecutor(connection).loader.graph.leaf_nodes("ingestion")
-    for targets in ([("ingestion", "0015_claim_new_ids")], latest):
-        MigrationExecutor(connection).migrate(targets)
-
-    again = push_client.push(event(), idempotency_key="k")
-    assert (again.content, again.headers["Idempotent-Replayed"]) == (first.content, "true")
-    assert len(inbox()) == 1
 
 
 def test_an_answer_whose_day_ends_while_it_is_looked_for_is_given_once_more(

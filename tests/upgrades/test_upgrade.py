@@ -1,7 +1,6 @@
-"""The new version over the data of earlier ones: what they stored is read, asked and added to.
+"""This version over the data of an earlier commit: what was stored is read, asked and added to.
 
-`data/<day>-<commit>.tar.xz` has the database (pg_dump of PostgreSQL 18) and the lake that `manage.py load_demo --months 1` of that
-commit made, and its keys (demo.json). A release adds one: the same commands in its checkout, with the two secrets below.
+`data/<commit>.tar.xz` has the database (pg_dump) and the lake of `tests/upgrades/take.py`, and the keys (demo.json).
 """
 
 from __future__ import annotations
@@ -26,15 +25,11 @@ import pytest
 
 from tests import database_template
 from tests.servers import LiveServer, serve_again
+from tests.upgrades.stored import DATA, SECRETS
 
 pytestmark = pytest.mark.slow
 
-DATA = Path(__file__).parent / "data"
-SECRETS = {
-    "SECRET_KEY": "upgrade-fixture-secret-key-that-is-no-secret-0123456789-abcdef",
-    "KEY_PEPPER": "upgrade-fixture-key-pepper-that-is-no-secret-9876543210-fedcba",
-}
-ARCHIVES = sorted(DATA.glob("*.tar.xz"))
+[ARCHIVE] = DATA.glob("*.tar.xz")
 
 
 @dataclass(frozen=True)
@@ -63,20 +58,10 @@ class Installation:
         return self.post(f"/api/v1/tools/{tool}", arguments, self.handout["mcp_key_read"])
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(
-            path, id=path.name.split(".")[0], marks=[] if path == ARCHIVES[-1] else [pytest.mark.long]
-        )
-        for path in ARCHIVES
-    ],
-)
-def installation(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, django_db_setup: None
-) -> Iterator[Installation]:
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("upgrade")
-    with tarfile.open(request.param) as archive:
+    with tarfile.open(ARCHIVE) as archive:
         archive.extractall(folder, filter="data")
     with database(folder / "database.sql") as url:
         environment = {

@@ -1,4 +1,4 @@
-"""Django's migrate command; in an empty database it starts with the script of all tables."""
+"""Django's migrate command; it creates the tables of an empty database from the models, and refuses one of another version."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
 from django.db import connections
 
-from finops.database_schema import create_tables
+from finops.database_tables import check_columns, check_migrations, create_tables
 
 OTHER_TASKS = ("app_label", "plan", "check_unapplied", "fake", "fake_initial", "prune")
 
@@ -21,6 +21,14 @@ class Command(migrate.Command):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not options["each"] and not any(options[task] for task in OTHER_TASKS):
-            create_tables(connections[options["database"]])
+        if any(options[task] for task in OTHER_TASKS):
+            super().handle(*args, **options)
+            return
+        connection = connections[options["database"]]
+        if not connection.introspection.table_names():
+            if not options["each"]:
+                create_tables(connection)
+        else:
+            check_migrations(connection)
         super().handle(*args, **options)
+        check_columns(connection)

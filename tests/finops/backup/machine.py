@@ -202,8 +202,10 @@ def pretend_newer() -> None:
 
 
 def older_version() -> None:
-    """The database of a version that lacked the newest migration of the lake."""
-    call_command("migrate", "lake", "0007", verbosity=0)
+    """The database of a version that lacked a migration of the lake: the column that it adds, and its record."""
+    MigrationRecorder(connection).record_unapplied("lake", "0002_usage_inbox")
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE lake_usageinbox")
 
 
 def waiting_import() -> str:

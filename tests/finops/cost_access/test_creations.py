@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from importlib import import_module
 from typing import Any, Final
 
 import pytest
 from django.apps import apps
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import ForeignKey
 from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
@@ -27,7 +26,7 @@ from accounts.scoping import account_scope
 from accounts.services import add_member, change_role, remove_member
 from finops.alerts.models import AlertChannel, AlertSubscription
 from finops.cost_access.creations import limit_creation
-from finops.cost_access.models import CREATION_FIELDS, CostAccessAssignment, CostAccessLimit
+from finops.cost_access.models import CREATION_FIELDS, CostAccessLimit
 from finops.cost_access.queries import limit_of_membership, limits_of_each
 from finops.cost_access.readers import kind_labels
 from finops.cost_access.resolution import access_of
@@ -273,22 +272,6 @@ def test_nothing_sees_more_than_its_person_nor_more_than_before(
                 assert now <= of_person, (step, name)
                 assert name in exempt or name not in before or now <= before[name], (step, name)
                 before[name] = now
-
-
-def test_the_migration_limits_what_limited_members_made_before(example: Example) -> None:
-    """Also a key that another limit had."""
-    creations = [make(example, example.person, kind, place) for place, kind in enumerate(sorted(MAKERS))]
-    with account_scope(example.account):
-        limit_creation(creation=creations[0], limit=example.limits[0], actor=ACTOR)
-        row = member(example.account, example.person)
-        CostAccessAssignment.objects.create(account=example.account, membership=row, limit=example.limits[2])
-    migration = import_module("finops.cost_access.migrations.0006_narrow_creations")
-    with connection.cursor() as cursor:
-        for values in migration.OWNED:
-            names = dict(zip(("reader", "table", "pk", "owner"), values, strict=True))
-            cursor.execute(migration.NARROW.format(**names))
-
-    assert [seen_by(example.account, each) for each in creations] == [{"RDS", "SQS"}] * len(creations)
 
 
 def make(example: Example, user: User, kind: str, place: int) -> Creation:

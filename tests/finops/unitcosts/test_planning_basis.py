@@ -8,13 +8,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 
 from accounts.models import Account
-from finops.costs.migrations import __name__ as migrations
 from finops.costs.models import CostView
-from finops.costs.services import change_cost_view
 from tests.cast import Cast, signed_in
 from tests.factories.costs import Line
 from tests.factories.unit_costs import MARCH, add_data, cost_line, usage_event
@@ -74,16 +70,3 @@ def test_the_overview_forecasts_in_the_basis_of_the_spend_next_to_it(
 
     [forecast] = page.context["forecasts"]
     assert forecast.context["answer"].view.basis == "billed"
-
-
-def test_an_account_from_before_keeps_its_basis(cast: Cast, acme: Account) -> None:
-    change_cost_view(account=acme, actor=cast.actor, basis="amortized", charge_categories=())
-    state = MigrationLoader(connection).project_state(("costs", "0006_planning_basis")).apps
-    migration = __import__(f"{migrations}.0006_planning_basis", fromlist=["*"])
-
-    migration.keep_the_basis_of_today(state, None)
-
-    view_model = state.get_model("costs", "CostView")
-    bases = {view.account.slug: (view.basis, view.planning_basis) for view in view_model.objects.all()}
-    assert bases.pop("acme") == ("amortized", "amortized")
-    assert set(bases.values()) == {("billed", "billed")}
