@@ -1,7 +1,7 @@
 """The tables of an empty database, created from the models: what the migrations make, in a twentieth of their time.
 
 Django renders the models of every app again at each step of a migration, although no row is there to be changed. The
-tables and functions of the migrations' own SQL (`RunSQL`) are added; `RunPython` changes rows, of which there are none.
+tables and functions of the migrations' own SQL (`RunSQL`) are added; data migrations would find no row.
 `tests/test_database_tables.py` compares the result with that of the migrations.
 """
 

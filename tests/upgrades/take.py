@@ -27,11 +27,11 @@ def main() -> None:
         cluster.start()
         try:
             environment = {**os.environ, **SECRETS, "DATABASE_URL": cluster.url(), "VAR_DIR": name}
-            for command in (["migrate"], ["load_demo", "--months", "1"]):
+            for command in (("migrate",), ("load_demo", "--months", "1")):
                 subprocess.run(
                     [sys.executable, "manage.py", *command, "--verbosity=0"], check=True, env=environment
                 )
-            dump = [cluster.binaries / "pg_dump", "--no-owner", "--file", folder / "database.sql"]
+            dump = [str(cluster.binaries / "pg_dump"), "--no-owner", "--file", str(folder / "database.sql")]
             subprocess.run([*dump, "--dbname", cluster.url()], check=True)
         finally:
             cluster.stop()
