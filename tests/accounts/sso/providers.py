@@ -19,10 +19,10 @@ from accounts.models import Account
 from accounts.sso.models import EmailDomain, IdentityProvider
 from accounts.sso.secrets import seal_client_secret
 from finops.lib import clock
+from tests.conformance.node import NODE
 from tests.servers import free_port
 
 ROOT: Final = Path(__file__).resolve().parents[3]
-NODE: Final = ROOT / ".venv" / "bin" / "node"
 HERE: Final = Path(__file__).resolve().parent
 REDIRECT_URI: Final = "http://127.0.0.1:8000/auth/sso/callback/"
 CLIENT_SECRET: Final = "client-secret-of-tests"

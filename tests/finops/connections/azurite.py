@@ -23,6 +23,7 @@ from urllib.parse import quote, urlencode
 import httpx
 
 from tests.conformance.node import MODULES, NODE
+from tests.postgres import RUN_DIR
 from tests.servers import free_port
 from tests.waiting import wait_until
 
@@ -38,7 +39,8 @@ def azurite(folder: Path) -> Iterator[str]:
     """The URL of its one account. In memory; no telemetry."""
     port = free_port()
     arguments = ["--blobPort", str(port), "--inMemoryPersistence", "--silent", "--disableTelemetry"]
-    environment = {"AZURITE_ACCOUNTS": f"{ACCOUNT}:{KEY}", "PATH": os.defpath, "HOME": str(folder)}
+    keys = {"AZURITE_ACCOUNTS": f"{ACCOUNT}:{KEY}", RUN_DIR: os.environ[RUN_DIR]}
+    environment = {**keys, "PATH": os.defpath, "HOME": str(folder)}
     process = subprocess.Popen([str(NODE), str(SCRIPT), *arguments], cwd=folder, env=environment)
     try:
         wait_until(lambda: _answers(port), "Azurite did not start")
