@@ -22,7 +22,7 @@ HOSTS_FILES := requirements-hosts.txt requirements-hosts-langchain.txt $(wildcar
 SCRIPTS := static/js mcp_app tests/js clients/node tests/clients vendor eslint.config.js
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-long test-spark hosts lint format audit secrets sbom image bench bench-memory bench-mixed soak sync-faults setups chaos screenshots pages chromium buildah pooler promtool helm clean clean-data
+.PHONY: help run test test-slow test-long test-spark hosts lint format audit secrets sbom image bench bench-memory bench-mixed soak sync-faults setups chaos screenshots pages texts chromium buildah pooler promtool helm clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,6 +107,9 @@ screenshots: $(DEV_READY) $(NODE_READY) chromium ## Take the README's screenshot
 
 pages: $(DEV_READY) $(NODE_DEV_READY) chromium ## Check every page of the demo in five widths and two themes, keep var/screenshots (20 minutes)
 	$(BIN)/python -m pytest tests/browser/demo_pages.py
+
+texts: $(DEV_READY) ## Print the visible texts that this branch adds and removes (C=commit to compare with)
+	@$(BIN)/python -m tests.visible_texts $(C)
 
 image: $(RUN_READY) ## Build the container image with buildah (minutes; TAG=name BASE=image)
 	@$(BIN)/python -m ops.image $(if $(TAG),--tag $(TAG)) $(if $(BASE),--base $(BASE))

@@ -23,6 +23,14 @@ def get_page(client: Client, url: str, **query: Any) -> str:
     return text_of(client.get(url, query))
 
 
+def get_html(client: Client, url: str, *, status: int = 200) -> str:
+    """Return the page at this address as it is sent. Raises AssertionError for another status."""
+    answer: Any = client.get(url)
+    assert answer.status_code == status, url
+    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return str(body, "utf-8")
+
+
 def csv_rows(response: Any) -> list[dict[str, str]]:
     """Return the rows of a CSV download, by the names of its columns."""
     return list(csv.DictReader(io.StringIO(response.getvalue().decode())))

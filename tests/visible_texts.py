@@ -1,19 +1,22 @@
-"""Every text that a person or an assistant reads, extracted from the sources: templates, Python and JavaScript.
+"""`make texts`: which texts that a person or an assistant reads a change adds (+) and removes (-), for a review of wording.
 
-Variable parts are {…}. A text that occurs several times is one line, with its first path.
+They are extracted from templates, Python and JavaScript; variable parts are {…}. A text with words that docs/writing.md
+refuses has a !. `C=commit` compares the working tree with another commit than the one where the branch left main.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
-from functools import cache
 from html.parser import HTMLParser
-from pathlib import Path
+from pathlib import PurePath
 from typing import Final
 
-from tests.source_tree import PACKAGES, ROOT, tracked_files
+from tests.source_tree import PACKAGES, ROOT
 
 VARIABLE: Final = "{…}"
 _TAG: Final = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
@@ -69,24 +72,53 @@ _LABELS: Final = frozenset(
 )
 
 
-@cache
-def visible_texts() -> dict[str, str]:
-    """Return each text with the path of its first occurrence."""
-    texts: dict[str, str] = {}
-    for path in sorted(tracked_files(), key=str):
-        for text in _texts_of(path):
-            texts.setdefault(text, str(path.relative_to(ROOT)))
-    return texts
+REFUSED: Final = re.compile(
+    r"\b(is|are|was|were|be) (told|foretold|made by us|said)\b|\b(told|foretold) (of|once|at once|again)\b|\bask again with\b"
+    r"|\bgo on with cursor\b|\bfigures of (this|these) chart|\bthe table below has\b|^Left (out|empty): (all|the|what|by|a)\b"
+    r"|\bfor ever\b|\bcould be saved\b|\blooked (at anew|for yet)\b|\bin 4 of 5 cases\b|\bstill to come\b|\bnobody is\b"
+    r"|\bcalls itself\b|\bno living\b|\bthe days before\b|\bexists already\b|\ball the same\b|\bgo(es)? with (it|them)\b"
+    r"|\bunder way\b|\b\w+ says: |\be-mail",
+    re.IGNORECASE,
+)
+"""What docs/writing.md has in its right column."""
 
 
-def _texts_of(path: Path) -> Iterator[str]:
-    parts = path.relative_to(ROOT).parts
-    if parts[0] == "templates":
-        yield from _of_template(path.read_text(), is_html=path.suffix == ".html")
-    elif parts[0] in PACKAGES and path.suffix == ".py" and "migrations" not in parts:
-        yield from _of_module(path.read_text())
-    elif parts[:2] == ("static", "js"):
-        yield from _of_script(path.read_text())
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("commit", nargs="?", default="main")
+    base = _git("merge-base", "HEAD", parser.parse_args().commit).strip()
+    changed = _git("diff", "--name-only", "--no-renames", "-z", base)
+    for name in sorted(
+        {*changed.split("\0"), *_git("ls-files", "-z", "-o", "--exclude-standard").split("\0")}
+    ):
+        before = set(texts_of(name, _git("show", f"{base}:{name}")))
+        now = set(texts_of(name, (ROOT / name).read_text() if (ROOT / name).is_file() else ""))
+        if before != now:
+            sys.stdout.write("\n".join(["", f"## {name}", *difference(before, now), ""]))
+
+
+def difference(before: set[str], now: set[str]) -> list[str]:
+    """Return a line for each text that was removed or added, in their order."""
+    added = [f"+ {'! ' if REFUSED.search(text) else ''}{text}" for text in sorted(now - before)]
+    return [f"- {text}" for text in sorted(before - now)] + added
+
+
+def _git(*arguments: str) -> str:
+    """Return what git writes: nothing for a file that the commit lacks."""
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=arguments[0] != "show"
+    ).stdout
+
+
+def texts_of(name: str, source: str) -> Iterator[str]:
+    """Yield the visible texts of a file of this name, which is relative to the project's folder."""
+    path = PurePath(name)
+    if name.startswith("templates/"):
+        yield from _of_template(source, is_html=path.suffix == ".html")
+    elif path.suffix == ".py" and path.parts[0] in PACKAGES and "migrations" not in path.parts:
+        yield from _of_module(source)
+    elif name.startswith("static/js/"):
+        yield from _of_script(source)
 
 
 class _Page(HTMLParser):
@@ -203,3 +235,7 @@ def _of_script(source: str) -> Iterator[str]:
     yield from _clean(
         [each for each in strings if " " in each.strip() and re.search(r"[A-Z][a-z]|[a-z] [a-z]", each)]
     )
+
+
+if __name__ == "__main__":
+    main()

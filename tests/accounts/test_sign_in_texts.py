@@ -11,7 +11,7 @@ from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.test import Client
 
 from tests.cast import PASSWORD, Cast, reauthenticated, signed_in
-from tests.isolation.discovery import account_routes
+from tests.page_structure import faults_of
 from tests.pages import get_page, text_of
 
 OPEN = [
@@ -45,26 +45,19 @@ TITLE_CASE = re.compile(r"\b[A-Z][a-z]+(?: (?:a|an|the|to|of|your|in|for|with) [
 
 
 class TextParser(HTMLParser):
-    """Texts of headings, buttons, links, labels, legends, titles; labels and required fields by id."""
+    """Texts of headings, buttons, links, labels, legends, titles."""
 
     TAGS = frozenset({"h1", "h2", "h3", "button", "a", "label", "legend", "title", "summary"})
 
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
-        self.labels: dict[str, str] = {}
-        self.required: dict[str, str] = {}
         self._open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = dict(attrs)
         if tag in self.TAGS:
             self._open.append(tag)
             self.texts.append("")
-        if tag == "label" and attributes.get("for"):
-            self.labels[str(attributes["for"])] = str(attributes.get("class"))
-        if tag in ("input", "select", "textarea") and "required" in attributes and attributes.get("id"):
-            self.required[str(attributes["id"])] = str(attributes.get("type"))
 
     def handle_endtag(self, tag: str) -> None:
         if self._open and tag == self._open[-1]:
@@ -75,30 +68,18 @@ class TextParser(HTMLParser):
             self.texts[-1] += " ".join(data.split())
 
 
-def words_of(client: Client, url: str) -> TextParser:
-    words = TextParser()
-    words.feed(client.get(url, follow=True).content.decode())
-    return words
-
-
-def fields_without_mark(words: TextParser) -> list[str]:
-    """Required fields with a label that does not say so. Of boxes and choices the group says it."""
-    return [
-        name
-        for name, kind in words.required.items()
-        if kind not in ("checkbox", "radio", "hidden", "file")
-        and name in words.labels
-        and "visually-hidden" not in words.labels[name]
-        and "required" not in words.labels[name].split()
-    ]
+def texts_of(html: str) -> list[str]:
+    parser = TextParser()
+    parser.feed(html)
+    return parser.texts
 
 
 @pytest.mark.parametrize("url", OPEN)
-def test_a_page_before_sign_in_is_in_sentence_case_and_marks_what_is_required(db: None, url: str) -> None:
-    words = words_of(Client(), url)
+def test_a_page_before_sign_in_is_well_formed_and_in_sentence_case(db: None, url: str) -> None:
+    html = Client().get(url, follow=True).content.decode()
 
-    assert [text for text in words.texts if set(TITLE_CASE.findall(text)) - NAMES] == []
-    assert fields_without_mark(words) == []
+    assert [text for text in texts_of(html) if set(TITLE_CASE.findall(text)) - NAMES] == []
+    assert faults_of(html, landmarks=("main",)) == []
 
 
 def test_sign_in_sign_up_and_reset_are_in_plain_words(db: None) -> None:
@@ -114,29 +95,11 @@ def test_sign_in_sign_up_and_reset_are_in_plain_words(db: None) -> None:
 
 
 @pytest.mark.parametrize("url", OWN)
-def test_a_page_of_ones_own_is_in_sentence_case_and_marks_what_is_required(cast: Cast, url: str) -> None:
-    words = words_of(signed_in(cast.viewer), url)
+def test_a_page_of_ones_own_is_well_formed_and_in_sentence_case(cast: Cast, url: str) -> None:
+    html = signed_in(cast.viewer).get(url, follow=True).content.decode()
 
-    assert [text for text in words.texts if set(TITLE_CASE.findall(text)) - NAMES] == []
-    assert fields_without_mark(words) == []
-
-
-@pytest.mark.slow
-def test_every_form_of_the_console_marks_what_is_required(cast: Cast) -> None:
-    client = signed_in(cast.owner)
-    routes = [route for route in account_routes() if route.arguments == ("slug",)]
-    pages = {route.name: "/" + route.path.replace("<slug:slug>", "acme") for route in routes}
-
-    forms = {}
-    for name, url in pages.items():
-        response = client.get(url)
-        if response.status_code == 200 and not response.streaming:
-            words = TextParser()
-            words.feed(response.content.decode())
-            forms[name] = fields_without_mark(words)
-
-    assert {name: fields for name, fields in forms.items() if fields} == {}
-    assert len(forms) > 50
+    assert [text for text in texts_of(html) if set(TITLE_CASE.findall(text)) - NAMES] == []
+    assert faults_of(html, landmarks=("main",)) == []
 
 
 EMPTY_EMAIL, EMPTY_PASSWORD, EMPTY_CODE = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.test import Client
 
@@ -9,6 +11,7 @@ from accounts.models import Account, Role
 from tests.cast import Cast, signed_in
 from tests.isolation.discovery import Route, account_routes, fill, fingerprint, routes
 from tests.isolation.rows import MAKERS
+from tests.page_structure import faults_of
 
 ROUTES = account_routes()
 each_route = pytest.mark.parametrize("route", ROUTES, ids=str)
@@ -131,10 +134,14 @@ def test_a_viewer_can_post_nothing_that_changes_anything(cast: Cast, route: Rout
 
 
 @each_route
-def test_a_get_changes_nothing(cast: Cast, route: Route) -> None:
+def test_a_get_answers_with_a_well_formed_page_and_changes_nothing(cast: Cast, route: Route) -> None:
     url, client = url_of(route, cast.account), signed_in(cast.owner)
     before = fingerprint()
 
-    assert client.get(url).status_code in {200, 405}
+    answer: Any = client.get(url)
 
+    assert answer.status_code in {200, 405}
+    if answer.headers["Content-Type"].startswith("text/html") and answer.status_code == 200:
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        assert faults_of(body.decode()) == []
     assert fingerprint() == before

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import pytest
-from django.test import Client
 
 from accounts.models import Account
 from finops.allocation.models import CostTag
@@ -33,10 +32,3 @@ def payer(acme: Account) -> Account:
     CostTag.objects.create(key="env", rules=[])
     Budget.objects.create(name="Everything", amount=500, currency="USD")
     return acme
-
-
-def get_html(client: Client, url: str, status: int = 200) -> str:
-    answer = client.get(url)
-    assert answer.status_code == status
-    body = b"".join(answer) if answer.streaming else answer.content
-    return body.decode()

@@ -23,7 +23,8 @@ from finops.lake.schema import extension_column
 from tests.cast import ACTOR, Cast, signed_in
 from tests.factories.costs import add_source, cost
 from tests.factories.dashboards import REQUIRED_SETTINGS, create_board, widget
-from tests.finops.dashboards.conftest import URL, get_html
+from tests.finops.dashboards.conftest import URL
+from tests.pages import get_html
 
 pytestmark = pytest.mark.django_db
 
@@ -160,7 +161,7 @@ def test_a_bad_question_says_what_to_mend(payer: Account, member: Client) -> Non
     pk = dashboard.widgets.get().pk
 
     assert "Nearest" in get_html(member, f"{URL}widgets/{pk}/?f0=regoin&f0v=eu")
-    get_html(member, f"{URL}{dashboard.pk}/?start_date=2026-03-10&end_date=2026-03-01", 400)
+    get_html(member, f"{URL}{dashboard.pk}/?start_date=2026-03-10&end_date=2026-03-01", status=400)
 
 
 def test_a_viewer_reads_and_changes_nothing(payer: Account, cast: Cast) -> None:
@@ -198,7 +199,7 @@ def test_a_personal_board_of_another_is_not_there(acme: Account, cast: Cast) -> 
         f"widgets/{pk}/",
         f"widgets/{pk}/edit/",
     ):
-        get_html(owner, f"{URL}{url}", 404)
+        get_html(owner, f"{URL}{url}", status=404)
     for url in (
         f"{own_board.pk}/delete/",
         f"{own_board.pk}/layout/",

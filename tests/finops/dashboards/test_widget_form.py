@@ -11,7 +11,8 @@ from accounts.models import Account
 from finops.dashboards.models import Widget
 from finops.dashboards.widgets import CATALOGUE
 from tests.factories.dashboards import REQUIRED_SETTINGS, create_board, widget
-from tests.finops.dashboards.conftest import URL, get_html
+from tests.finops.dashboards.conftest import URL
+from tests.pages import get_html
 
 pytestmark = pytest.mark.django_db
 

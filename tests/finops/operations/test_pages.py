@@ -19,7 +19,10 @@ from finops.operations.links import list_href, row_href
 from finops.operations.model_list import listing
 from finops.operations.rows import all_rows, has_secret_key
 from tests.cast import Cast, signed_in
-from tests.pages import get_page
+from tests.isolation.marks import fill_with_marks
+from tests.isolation.rows import MAKERS
+from tests.page_structure import faults_of
+from tests.pages import get_html, get_page
 
 ENTRIES = list(entries())
 LISTS = [list_href(entry.model) for entry in ENTRIES]
@@ -41,10 +44,24 @@ def test_an_operator_opens_every_list_and_its_csv_and_changes_none(
     # There are more lists than a person may export in a minute.
     monkeypatch.setattr("finops.rate_limits.EXPORTS_PER_MINUTE", 2 * len(LISTS))
     for url in LISTS:
-        assert operator.get(url).status_code == 200, url
+        assert faults_of(get_html(operator, url)) == [], url
         assert operator.get(f"{url}?q=nothing+such&sort=-created_at").status_code == 200, url
         assert operator.get(f"{url}?format=csv").headers["Content-Type"].startswith("text/csv"), url
         assert operator.post(url).status_code == 405, url
+
+
+@pytest.mark.slow
+def test_a_page_of_each_model_is_well_formed(cast: Cast, operator: Client) -> None:
+    fill_with_marks(cast.account)
+    for make in MAKERS.values():
+        make(cast.account)
+    rows = {
+        entry.model: all_rows(entry.model).first() for entry in ENTRIES if not has_secret_key(entry.model)
+    }
+    urls = [row_href(row) for row in rows.values() if row is not None]
+
+    assert {url: faults for url in ["/admin/", *urls] if (faults := faults_of(get_html(operator, url)))} == {}
+    assert len(urls) > 60
 
 
 def test_a_group_lists_its_models(operator: Client) -> None:

@@ -20,9 +20,9 @@ from mcpserver.registry import ToolAccess, registry
 from tests import recordings
 from tests.cast import ACTOR
 from tests.factories.module_scope import module_account
+from tests.finops.demo.pages_of_demo import pages
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load
 from tests.finops.lake.engine.both_engines import Comparison, compare_engines
-from tests.interface.demo_pages import pages
 from tests.mcpserver.mcp_client import McpClient
 
 pytestmark = pytest.mark.slow
@@ -81,7 +81,7 @@ def compare_tools(demo: Path, sail: str, monkeypatch: pytest.MonkeyPatch) -> Com
 
 def compare_pages(sail: str, monkeypatch: pytest.MonkeyPatch) -> Comparison:
     with compare_engines(sail, monkeypatch) as comparison:
-        pages(Account.objects.get(slug="lumenly"), User.objects.get(email=EMAIL), monkeypatch)
+        assert list(pages(Account.objects.get(slug="lumenly"), User.objects.get(email=EMAIL)))
     return comparison
 
 
