@@ -45,15 +45,18 @@ from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.models import UsageKey, UsageSource
 from ingestion.services import revoke_usage_key
 from ingestion.services.keys import authenticate_usage_key
-from mcpserver.registry import Prompt, Tool, ToolAccess, registry
+from mcpserver.registry import Tool, ToolAccess, registry
 from tests import recordings
+from tests.cast import signed_in
 from tests.factories.module_scope import module_account
 from tests.finops.demo.pages_of_demo import pages
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load, own_var
 from tests.finops.demo.test_usage import ACTOR, stored_quantities
 from tests.interface.stored_bytes import json_columns, segments_text
+from tests.isolation.rows import MAKERS
 from tests.mcpserver.mcp_client import McpClient
 from tests.page_structure import faults_of
+from tests.pages import csv_rows
 
 pytestmark = pytest.mark.slow
 
@@ -309,14 +312,6 @@ def answer_to(mcp_client: McpClient, tool: Tool, example: Mapping[str, Any]) -> 
     return {"arguments": example, "answer": msgspec.Raw(result["content"][0]["text"].encode())}
 
 
-def plain_result(
-    mcp_client: McpClient, method: str, name: str, arguments: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Without what it says of the server, whose address is that of the first test of the process (`mcp_lists.json` has it)."""
-    result = mcp_client.result(method, {"name": name, "arguments": dict(arguments)})
-    return {key: value for key, value in result.items() if key != "_meta"}
-
-
 _AMOUNT = re.compile(r"([$€])[\d,]+\.\d\d")
 _CODES = {"$": "USD", "€": "EUR"}
 
@@ -335,35 +330,6 @@ def test_texts_with_amounts_have_their_currencies_beside_them(
         assert codes <= set(row.get("currency", "").split(", ")), row
         with_amounts += bool(codes)
     assert with_amounts > 3
-
-
-PROMPTS: Mapping[str, Sequence[Mapping[str, str]]] = {
-    "anomaly_check": [
-        {"month": "2026-11", "cost_source": "AWS", "minimum_impact": "12.5", "currency": "usd"}
-    ],
-    "budget_health": [{"scope": "team"}],
-    "commitment_review": [{"month": "2026-11", "provider": "aws"}],
-    "savings_review": [{"rule": "volume_type", "minimum_saving": "1", "currency": "USD"}],
-    "top_cost_drivers": [
-        {"month": "2026-11", "group_by": "region", "filter_by": "provider", "value": "aws", "basis": "billed"}
-    ],
-    "weekly_cost_digest": [{"week": "2026-W46", "group_by": "service", "basis": "amortized"}],
-}
-
-
-@pytest.mark.parametrize("prompt", registry.prompts(), ids=lambda prompt: prompt.name)
-def test_the_texts_of_prompts_are_those_recorded(demo_to_read: Path, prompt: Prompt) -> None:
-    mcp_client = McpClient(handout(demo_to_read)["mcp_key_read"])
-    recordings.compare_json(
-        f"prompts/{prompt.name}.json",
-        [
-            {
-                "arguments": arguments,
-                "answer": plain_result(mcp_client, "prompts/get", prompt.name, arguments),
-            }
-            for arguments in ({}, *PROMPTS[prompt.name])
-        ],
-    )
 
 
 def test_the_answers_of_tools_that_write_are_those_recorded(demo_to_read: Path) -> None:
@@ -397,11 +363,17 @@ def test_the_answers_of_tools_that_write_are_those_recorded(demo_to_read: Path) 
             {
                 "tool": tool,
                 "arguments": arguments,
-                "answer": plain_result(mcp_client, "tools/call", tool, arguments),
+                **answer_or_error(mcp_client.call(tool, **arguments)),
             }
             for tool, arguments in calls
         ],
     )
+
+
+def answer_or_error(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    if result["isError"]:
+        return {"error": result["content"][0]["text"]}
+    return {"answer": result["structuredContent"]}
 
 
 CHANNEL = "FinOps"
@@ -425,14 +397,12 @@ def test_every_page_and_csv_is_well_formed() -> None:
 
 
 def test_the_csv_of_a_saved_view_has_the_total_of_its_query(demo_to_read: Path) -> None:
-    found = pages(Account.objects.get(slug="lumenly"), User.objects.get(email=EMAIL))
-    (text,) = [page.text for page in found if (page.route, page.kind) == ("saved_view", "text/csv")]
-    answer = McpClient(handout(demo_to_read)["mcp_key_read"]).ask("querySpend", period="last_30_days")
+    view = MAKERS["saved_view_id"](Account.objects.get(slug="lumenly"))
+    client = signed_in(User.objects.get(email=EMAIL))
 
-    amounts = {row["currency"]: row["amount"] for row in csv.DictReader(text.splitlines())}
-    assert {code: round(Decimal(amount), 6) for code, amount in amounts.items()} == {
-        total["currency"]: round(Decimal(str(total["amount"])), 6) for total in answer["totals"]
-    }
+    (row,) = csv_rows(client.get(f"/a/lumenly/cost-explorer/views/{view}/?period=last_30_days&format=csv"))
+
+    assert (row["currency"], row["amount"]) == ("USD", "179516.601914791672000000")
 
 
 def test_the_columns_of_files_are_those_recorded(demo_to_read: Path) -> None:
