@@ -1,7 +1,7 @@
-"""How many queries each page, tool and push may make: `tests/query_budget.json`, checked in, so that growth shows in a diff.
+"""The most queries that each page, tool and push may make: `tests/query_budget.json`, checked in, so that growth shows in a diff.
 
-`RECORD=1 pytest tests/test_query_budget.py` writes it anew. The numbers are for an account with several rows of
-everything, so that a query a row would show.
+`RECORD=1 pytest tests/test_query_budget.py` raises what is exceeded and adds what is new. The counts are for an account
+with several rows of everything, so that a query a row exceeds its bound.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ pytestmark = pytest.mark.slow
 
 BUDGET = Path(__file__).with_name("query_budget.json")
 ROWS_OF_EACH = 5
+SLACK = 2
+"""What a recorded bound leaves free: fewer queries than one for each row."""
 
 
 def count_pages(cast: Cast) -> dict[str, int]:
@@ -112,11 +114,15 @@ def count_call(key: str, name: str, arguments: dict[str, object]) -> int:
 
 @pytest.mark.xdist_group("query budget")
 @pytest.mark.django_db
-def test_every_page_tool_and_push_makes_as_many_queries_as_its_budget_says(cast: Cast) -> None:
+def test_no_page_tool_or_push_makes_more_queries_than_its_budget(cast: Cast) -> None:
     fill_with_marks(cast.account)
+    budget: dict[str, int] = json.loads(BUDGET.read_text())
 
     counts = count_pages(cast) | count_tools(cast) | count_pushes(cast) | count_cost_pushes(cast)
 
+    exceeded = {name: count for name, count in counts.items() if count > budget.get(name, -1)}
     if os.environ.get("RECORD"):
-        BUDGET.write_text(json.dumps(dict(sorted(counts.items())), indent=2) + "\n")
-    assert counts == json.loads(BUDGET.read_text()), "if it is meant: RECORD=1 writes tests/query_budget.json"
+        bounds = {name: count + SLACK if name in exceeded else budget[name] for name, count in counts.items()}
+        BUDGET.write_text(json.dumps(dict(sorted(bounds.items())), indent=2) + "\n")
+        return
+    assert exceeded == {}, "if it is meant: RECORD=1 raises these in tests/query_budget.json"

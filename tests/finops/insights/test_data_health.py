@@ -54,13 +54,13 @@ def test_the_unhealthy_come_first_each_with_its_reason(acme: Account) -> None:
     )
 
 
-def test_health_takes_twelve_database_queries(acme: Account) -> None:
+def test_health_takes_at_most_twelve_database_queries(acme: Account) -> None:
     five_sources(acme)
 
     with CaptureQueriesContext(connection) as queries:
         data_health(acme)
 
-    assert len(queries) == 12
+    assert len(queries) <= 12
 
 
 def test_answers_about_cost_warn_of_unhealthy_connections(acme: Account) -> None:

@@ -283,7 +283,7 @@ def test_the_page_asks_the_lake_as_often_as_it_says(
 
     get_page(signed_in(cast.viewer), PAGE)
 
-    assert len(queries) == 11
+    assert len(queries) <= 11
 
 
 def test_all_sections_read_the_files_of_one_manifest(account_with_report: Account, cast: Cast) -> None:

@@ -193,7 +193,7 @@ def test_another_account_gets_no_alert(cast: Cast, connection: CostConnection) -
 
 
 def test_many_sources_are_counted_by_the_query_that_reads_sources(
-    cast: Cast, connection: CostConnection, django_assert_num_queries: DjangoAssertNumQueries
+    cast: Cast, connection: CostConnection, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(6):
         services.create_connection(
@@ -206,7 +206,7 @@ def test_many_sources_are_counted_by_the_query_that_reads_sources(
     fail()
     load_sources(cast.account)  # reads the manifest once
 
-    with django_assert_num_queries(1):
+    with django_assert_max_num_queries(1):
         notes = source_notes(cast.account, load_sources(cast.account))
 
     assert len(notes.warnings) == 6

@@ -238,7 +238,7 @@ def test_the_overview_says_how_each_connection_is(
     cast: Cast,
     connection: CostConnection,
     export: Path,
-    django_assert_num_queries: DjangoAssertNumQueries,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     def overview() -> tuple[str, str, int]:
         (each,) = connections_overview(cast.account)
@@ -255,7 +255,7 @@ def test_the_overview_says_how_each_connection_is(
     assert (status, error.startswith("2026-04: notes.csv"), months) == ("failing", True, 1)
     services.pause_connection(connection=connection, actor=cast.actor)
     assert overview()[0] == "paused"
-    with django_assert_num_queries(2):
+    with django_assert_max_num_queries(2):
         connections_overview(cast.account)
     assert connections_overview(cast.other_account) == []
 

@@ -135,7 +135,7 @@ def test_data_health_says_which_months_an_upload_changed_until_a_sync_has_read_t
 
 
 def test_months_to_read_again_take_two_queries(
-    cast: Cast, connection: CostConnection, django_assert_num_queries: DjangoAssertNumQueries
+    cast: Cast, connection: CostConnection, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_num_queries(2):
+    with django_assert_max_num_queries(2):
         assert months_to_read_again([connection]) == {}
