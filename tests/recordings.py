@@ -61,15 +61,19 @@ def compare(name: str, answers: Any) -> None:
 
 
 def recorded(value: Any) -> Any:
-    """Return what is recorded of an answer: keys, numbers, codes and names; of a sentence the figures and identifiers
-    in it, sorted, since a test of behaviour does not fail for its wording."""
+    """Return what is recorded of an answer: keys, numbers, codes and names; of a sentence or a title the figures and
+    identifiers in it, sorted, since a test of behaviour does not fail for its wording."""
     if isinstance(value, dict):
-        return {name: recorded(each) for name, each in value.items()}
+        return {name: _figures(each) if name == "title" else recorded(each) for name, each in value.items()}
     if isinstance(value, list):
         return [recorded(each) for each in value]
     if isinstance(value, str) and _is_sentence(value):
-        return " ".join(["…", *sorted(set(_FIGURE.findall(value)))])
+        return _figures(value)
     return value
+
+
+def _figures(text: str) -> str:
+    return " ".join(["…", *sorted(set(_FIGURE.findall(text)))])
 
 
 def _is_sentence(text: str) -> bool:
