@@ -113,7 +113,7 @@ def query(
     filters: Annotated[list[FilterModel], Field(max_length=20)] = [],  # noqa: B006
     basis: BasisName | None = None,
     charge_categories: list[str] = [],  # noqa: B006
-    top: Annotated[int, Field(ge=1, le=50)] = 10,
+    limit: Annotated[int, Field(ge=1, le=50)] = 10,
     compare_to: CompareTo = "none",
 ) -> Answer:
     spend_query = SpendQuery(
@@ -125,7 +125,7 @@ def query(
         filters=[Filter(dimension=each.dimension, op=each.op, values=each.values) for each in filters],
         basis=basis,
         charge_categories=charge_categories,
-        top=top,
+        limit=limit,
         compare_to=compare_to,
     )
     token = get_access_token()

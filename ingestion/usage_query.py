@@ -50,8 +50,8 @@ class UsageQuery(UrlQuery, frozen=True, kw_only=True):
         Meta(description="Only these customers (IDs or names).", max_length=MAX_CUSTOMERS),
     ] = []
     filters: Annotated[list[UsageFilter], Meta(description="Combined with AND.", max_length=MAX_FILTERS)] = []
-    top: Annotated[int, Meta(description="Maximum groups; the rest is in other.", ge=1, le=MAX_TOP)] = (
-        msgspec.field(name="limit", default=DEFAULT_TOP)
+    limit: Annotated[int, Meta(description="Maximum groups; the rest is in other.", ge=1, le=MAX_TOP)] = (
+        DEFAULT_TOP
     )
     compare_to: Annotated[CompareTo, Meta(description="Adds change to totals and rows.")] = "none"
 

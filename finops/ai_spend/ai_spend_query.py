@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Final, Literal
 
-import msgspec
 from msgspec import Meta
 
 from finops.costs.spend_query import (
@@ -47,7 +46,7 @@ class AiSpendQuery(UrlQuery, frozen=True, kw_only=True):
     token_metric: str = ""
     session_metric: str = ""
     seat_metric: str = ""
-    top: Annotated[int, Meta(ge=1)] = msgspec.field(name="limit", default=DEFAULT_TOP)
+    limit: Annotated[int, Meta(ge=1)] = DEFAULT_TOP
 
     def spend_query(self) -> SpendQuery:
         """The underlying question about cost, before lines and groups are chosen.

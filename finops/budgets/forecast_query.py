@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
 from finops.costs.spend_query import MAX_FILTERS, BasisName, CostFilter, Splits
@@ -34,6 +33,4 @@ class ForecastQuery(UrlQuery, frozen=True, kw_only=True):
     basis: Annotated[BasisName | None, Meta(description="Default: the account's planning basis.")] = None
     charge_categories: Annotated[list[str], Meta(description="Default: the cost view.")] = []
     splits: Splits = "before"
-    top: Annotated[int, Meta(description="Maximum groups.", ge=1, le=MAX_TOP)] = msgspec.field(
-        name="limit", default=DEFAULT_TOP
-    )
+    limit: Annotated[int, Meta(description="Maximum groups.", ge=1, le=MAX_TOP)] = DEFAULT_TOP

@@ -155,7 +155,7 @@ def compared_to(query: SpendQuery, compare_to: CompareTo) -> SpendQuery:
 
 def with_all_groups(query: SpendQuery) -> SpendQuery | None:
     """Return the question with the maximum number of groups; None if it lists all already."""
-    return replace(query, top=MAX_TOP) if query.top < MAX_TOP else None
+    return replace(query, limit=MAX_TOP) if query.limit < MAX_TOP else None
 
 
 def _is_pin(item: Filter) -> bool:

@@ -73,10 +73,10 @@ class SpendQuery(UrlQuery, frozen=True, kw_only=True):
             )
         ),
     ] = []
-    top: Annotated[
+    limit: Annotated[
         int,
         Meta(description="Maximum groups per currency; the rest is in other.", ge=1, le=MAX_TOP),
-    ] = msgspec.field(name="limit", default=DEFAULT_TOP)
+    ] = DEFAULT_TOP
     compare_to: Annotated[CompareTo, Meta(description="Adds change to totals and rows.")] = "none"
     order_by: Annotated[SpendOrder, Meta(description="change: absolute; needs compare_to.")] = "amount"
     splits: Annotated[Splits, Meta(description="Before or after shared-cost splits.")] = "before"

@@ -162,7 +162,7 @@ class SplitMonth:
             basis=basis,
             categories=self.months.categories,
             granularity="day",
-            top=ALL_GROUPS,
+            limit=ALL_GROUPS,
         )
         context = self.months.export.context
         question = SplitQuestion(

@@ -152,7 +152,7 @@ def resolve_scope(reader: CostReader, scope: CostScope) -> tuple[tuple[ResolvedF
         basis="amortized",
         categories=(),
         granularity="none",
-        top=1,
+        limit=1,
     )
     values = look_up(reader.account, plan, reader.deadline, reader.sources.manifest, refuse_all=True)
     return resolved, values.warnings

@@ -67,7 +67,7 @@ class QueryPage(ABC, Generic[Request, Query, Answer]):
 
     def all_rows(self, query: Query) -> Any:
         """Return the answer with every group as its own row. Raises UserError."""
-        return self.answer(structs.replace(query, top=ALL_ROWS))
+        return self.answer(structs.replace(query, limit=ALL_ROWS))
 
     def result(self, query: Query, answer: Answer) -> Mapping[str, Any]:
         """Return the result's context besides `answer` itself: charts, tables. Raises UserError."""

@@ -143,7 +143,7 @@ class _Reader:
             group_by=["service"],
             filters=self.scope.filters,
             compare_to="previous_period",
-            top=SERVICES,
+            limit=SERVICES,
         )
 
     def trend_query(self) -> SpendQuery:
@@ -153,12 +153,12 @@ class _Reader:
             granularity="month",
             group_by=["service_category"],
             filters=self.scope.filters,
-            top=TREND_GROUPS,
+            limit=TREND_GROUPS,
         )
 
     def teams_query(self) -> SpendQuery:
         return SpendQuery(
-            **self.scope.period_fields, group_by=["team"], compare_to="previous_period", top=TEAMS
+            **self.scope.period_fields, group_by=["team"], compare_to="previous_period", limit=TEAMS
         )
 
     def spend(self) -> SpendAnswer:
@@ -179,7 +179,7 @@ class _Reader:
             queries["Teams"] = self.teams_query()
         with currency_scope(None):
             return {
-                name: self._spend(replace(query, compare_to="none", top=ALL_ROWS))
+                name: self._spend(replace(query, compare_to="none", limit=ALL_ROWS))
                 for name, query in queries.items()
             }
 
@@ -208,7 +208,7 @@ class _Reader:
         return query_spend(self.account, query, sources=self.sources, deadline=self.deadline)
 
     def change(self) -> SpendChangeAnswer:
-        query = SpendChangeQuery(**self.scope.period_fields, filters=self.scope.cost_filters, top=MOVERS)
+        query = SpendChangeQuery(**self.scope.period_fields, filters=self.scope.cost_filters, limit=MOVERS)
         return explain_spend_change(self.account, query, sources=self.sources, deadline=self.deadline)
 
     def budgets(self) -> Sequence[BudgetStatus]:

@@ -64,9 +64,7 @@ class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     compare_to: CompareTo = "none"
     splits: Splits | None = None
     order_by: Annotated[UnitCostOrder, Meta(description="margin: revenue - cost, lowest first.")] = "cost"
-    top: Annotated[int, Meta(description="Maximum rows.", ge=1, le=MAX_TOP)] = msgspec.field(
-        name="limit", default=DEFAULT_TOP
-    )
+    limit: Annotated[int, Meta(description="Maximum rows.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
 
     @property
     def by_customer(self) -> bool:

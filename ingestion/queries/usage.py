@@ -36,7 +36,7 @@ GRANULARITIES = ("none", "day", "week", "month")
 class MetricQuery:
     """A query about one metric. `by`: "", "customer" or "dimension:<key>".
 
-    `customers` are exact ids; `dimensions` are keys with the matching values, not case-sensitive. `top`: only the
+    `customers` are exact ids; `dimensions` are keys with the matching values, not case-sensitive. `limit`: only the
     largest groups separately, the rest as one group without a value; None: all separately.
     """
 
@@ -46,14 +46,14 @@ class MetricQuery:
     by: str = ""
     customers: tuple[str, ...] = ()
     dimensions: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    top: int | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True)
 class UsageGroup:
     """Exact quantity of one group over the whole range, and in each bucket with events.
 
-    `value` None: the groups beyond `top`, as one group. `days_with_data`: the group's own days.
+    `value` None: the groups beyond `limit`, as one group. `days_with_data`: the group's own days.
     """
 
     value: str | None
@@ -163,7 +163,7 @@ def plan_of(metric: UsageMetric, metric_query: MetricQuery) -> UsagePlan:
         by=metric_query.by,
         customers=metric_query.customers,
         dimensions=metric_query.dimensions,
-        top=metric_query.top,
+        limit=metric_query.limit,
     )
 
 

@@ -159,14 +159,14 @@ def fit_to_size(
 ) -> UsageAnswer:
     """Return the answer with fewer groups until it fits; last, without series. `truncated` says so."""
 
-    def with_groups(top: int) -> UsageAnswer:
-        if top == query.top:
+    def with_groups(limit: int) -> UsageAnswer:
+        if limit == query.limit:
             return answer
-        smaller = query_usage(account, replace(query, top=top), deadline=deadline)
-        note = f"{smaller.truncated} Limited to 25 KB, so {top} groups are listed.".strip()
+        smaller = query_usage(account, replace(query, limit=limit), deadline=deadline)
+        note = f"{smaller.truncated} Limited to 25 KB, so {limit} groups are listed.".strip()
         return replace(smaller, truncated=note, console_url=answer.console_url)
 
-    fitting = largest_that_fits(with_groups, query.top, fits)
+    fitting = largest_that_fits(with_groups, query.limit, fits)
     return fitting if fits(fitting) else _without_series(fitting)
 
 
@@ -201,7 +201,7 @@ def _resolve_query(
         by=group.value,
         customers=customers.ids,
         dimensions=dimensions,
-        top=None if all_groups else query.top,
+        limit=None if all_groups else query.limit,
     )
     metric_warnings = usage_text.default_metric_warning(metric, metrics) if not query.usage_metric else []
     of_group = [group.warning] if group.warning else []
@@ -253,7 +253,7 @@ def _answer(
         days_with_data=usage.days_with_data,
         data_from=usage.first_day,
         data_through=usage.last_day,
-        truncated=_truncation_note(rows, query.top),
+        truncated=_truncation_note(rows, query.limit),
         warnings=[
             *clause_warnings(resolved_query.problems),
             *resolved_query.warnings,
@@ -359,11 +359,11 @@ def _warnings(metric_query: MetricQuery, usage: MetricUsage) -> list[str]:
     return warnings + partial_bucket_warnings(metric_query.granularity, metric_query.days)
 
 
-def _truncation_note(rows: Sequence[UsageRow], top: int) -> str:
+def _truncation_note(rows: Sequence[UsageRow], limit: int) -> str:
     other_groups = sum(row.other_groups for row in rows)
     if not other_groups:
         return ""
-    more = f"raise limit (now {top}, maximum {MAX_TOP}) or " if top < MAX_TOP else ""
+    more = f"raise limit (now {limit}, maximum {MAX_TOP}) or " if limit < MAX_TOP else ""
     groups = "1 group is" if other_groups == 1 else f"{other_groups:,} groups are"
     return f"{groups} in the row other: {more}filter."
 

@@ -106,7 +106,7 @@ def compare_usage(
     """Return the comparison of a query; None if no day of its period is over. Up to four lake queries.
 
     Today is incomplete, so the days before it are compared with the same number of days of the earlier period.
-    `usage`: that of all days, all groups beyond `top` as one.
+    `usage`: that of all days, all groups beyond `limit` as one.
     """
     yesterday = clock.today() - timedelta(days=1)
     if metric_query.days.start > yesterday:
@@ -115,7 +115,7 @@ def compare_usage(
     earlier = _earlier(query, days, metric_query.days)
     by_group = usage.group_count <= MAX_GROUPS
     question = replace(
-        metric_query, granularity="none", **({"top": None} if by_group else {"by": "", "top": None})
+        metric_query, granularity="none", **({"limit": None} if by_group else {"by": "", "limit": None})
     )
     previous = read_metric(account, metric, replace(question, days=earlier), deadline=deadline)
     return PeriodComparison(
@@ -154,7 +154,7 @@ def active_customers(
     account: Account, metric: UsageMetric, metric_query: MetricQuery, *, deadline: float | None
 ) -> int:
     """Return the number of customers with a counted event on the days. One lake query."""
-    plan = plan_of(metric, replace(metric_query, by="", top=None, granularity="none"))
+    plan = plan_of(metric, replace(metric_query, by="", limit=None, granularity="none"))
     keys = plan.dimension_keys
     (row,) = usage_rows(account, metric_query.days, CustomersBuild(plan), keys=keys, deadline=deadline)
     count: int = row["customers"]

@@ -69,7 +69,7 @@ def usage_result(
 class UsagePlan:
     """Parameters of the expression; the engine restricts the days. `dimension` None: not by a dimension.
 
-    `top` None: every group separately; else that many, by size over the whole range, and the rest is one group.
+    `limit` None: every group separately; else that many, by size over the whole range, and the rest is one group.
     """
 
     metric: str
@@ -78,7 +78,7 @@ class UsagePlan:
     by: str = ""
     customers: tuple[str, ...] = ()
     dimensions: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    top: int | None = None
+    limit: int | None = None
 
     @property
     def key(self) -> str | None:
@@ -215,11 +215,11 @@ def _metric_days(plan: UsagePlan, rows: Any) -> list[Any]:
 
 
 def _fold_beyond_top(plan: UsagePlan, rows: Any) -> Any:
-    """Return rows with their group's rank; groups beyond `top` lose their value."""
-    if plan.top is None:
+    """Return rows with their group's rank; groups beyond `limit` lose their value."""
+    if plan.limit is None:
         return rows.mutate(place=ibis.literal(0, type="int64"), groups=ibis.literal(0, type="int64"))
     sizes = _quantity(plan, rows, ["value"])
-    listed = ranking.top_n(sizes, plan.top, size=sizes.quantity.abs(), keys=["value"])
+    listed = ranking.top_n(sizes, plan.limit, size=sizes.quantity.abs(), keys=["value"])
     return ranking.fold_rest(rows, listed, keys=["value"])
 
 

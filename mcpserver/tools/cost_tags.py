@@ -58,11 +58,11 @@ def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTags
     examples=[{}, {"group_by": ["account"], "period": "last_month", "splits": "after"}],
 )
 def query_cost_tag(call: ToolCall, arguments: CostTagQuery) -> CostTagAnswer:
-    def make_answer(top: int) -> CostTagAnswer:
-        answer = queries.query_cost_tag(call.account, replace(arguments, top=top), deadline=call.deadline)
+    def make_answer(limit: int) -> CostTagAnswer:
+        answer = queries.query_cost_tag(call.account, replace(arguments, limit=limit), deadline=call.deadline)
         return replace(answer, console_url=_page(call, answer, arguments))
 
-    return largest_that_fits(make_answer, arguments.top, fits)
+    return largest_that_fits(make_answer, arguments.limit, fits)
 
 
 def _page(call: ToolCall, answer: CostTagAnswer, query: CostTagQuery) -> str:
@@ -76,7 +76,7 @@ def _page(call: ToolCall, answer: CostTagAnswer, query: CostTagQuery) -> str:
         filters=[Filter(dimension=dimension, values=query.values)] if query.values else [],
         basis=query.basis,
         splits=query.splits,
-        top=query.top,
+        limit=query.limit,
     )
     url = call.console_url(EXPLORER, shown.to_params())
     return url if len(url) <= MAX_URL else call.console_url(EXPLORER, replace(shown, filters=[]).to_params())

@@ -39,9 +39,9 @@ PAGE = "forecast/"
     ],
 )
 def forecast_spend(call: ToolCall, arguments: ForecastQuery) -> ForecastAnswer:
-    def make_answer(top: int) -> ForecastAnswer:
-        query = replace(arguments, top=top)
+    def make_answer(limit: int) -> ForecastAnswer:
+        query = replace(arguments, limit=limit)
         answer = queries.forecast_spend(call.account, query, deadline=call.deadline)
         return with_console_url(call, PAGE, answer, arguments, replace(arguments, filters=[]))
 
-    return largest_that_fits(make_answer, arguments.top, fits)
+    return largest_that_fits(make_answer, arguments.limit, fits)

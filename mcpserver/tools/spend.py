@@ -29,7 +29,7 @@ MAX_LINKED_TEXT = 200
 
 def _csv(call: ToolCall, query: SpendQuery) -> CsvTable:
     def ask() -> SpendAnswer:
-        return queries.query_spend(call.account, replace(query, top=ALL_ROWS), deadline=call.deadline)
+        return queries.query_spend(call.account, replace(query, limit=ALL_ROWS), deadline=call.deadline)
 
     return spend_csv(ask(), current_display(), ask=ask)
 

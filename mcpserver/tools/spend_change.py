@@ -20,7 +20,7 @@ PAGE = "spend-change/"
 
 def _csv(call: ToolCall, query: SpendChangeQuery) -> CsvTable:
     def ask() -> SpendChangeAnswer:
-        return explain(call.account, replace(query, top=ALL_ROWS), deadline=call.deadline)
+        return explain(call.account, replace(query, limit=ALL_ROWS), deadline=call.deadline)
 
     return spend_change_csv(ask(), current_display(), ask=ask)
 

@@ -28,7 +28,7 @@ SAVED = "unit-economics/saved/"
 
 def _csv(call: ToolCall, query: UnitCostQuery) -> CsvTable:
     def ask() -> UnitCostAnswer:
-        return queries.query_unit_cost(call.account, replace(query, top=ALL_ROWS), deadline=call.deadline)
+        return queries.query_unit_cost(call.account, replace(query, limit=ALL_ROWS), deadline=call.deadline)
 
     answer = ask()
     return unit_cost_csv(answer, current_display(), ask=ask, by_customer=bool(answer.rows))
@@ -62,7 +62,7 @@ def query_unit_cost(call: ToolCall, arguments: UnitCostQuery) -> UnitCostAnswer:
     answer = queries.query_unit_cost(call.account, arguments, deadline=call.deadline)
     short = replace(arguments, usage_metric=arguments.usage_metric[:100], filters=[], customers=[])
     answer = with_console_url(call, PAGE, answer, arguments, short)
-    return queries.fit_to_size(answer, fits, arguments.top)
+    return queries.fit_to_size(answer, fits, arguments.limit)
 
 
 class ListUnitMetricsArguments(msgspec.Struct, kw_only=True):

@@ -25,7 +25,7 @@ queries = st.builds(
     group_by=st.lists(texts, max_size=1),
     customers=st.lists(texts, max_size=3, unique=True),
     filters=st.lists(filters, max_size=3),
-    top=st.integers(1, 50),
+    limit=st.integers(1, 50),
 )
 
 

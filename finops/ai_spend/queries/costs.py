@@ -95,7 +95,7 @@ def _plan(question: Question, dimensions: tuple[Dimension, ...], *, granularity:
         dimensions=dimensions,
         filters=(*question.filters, ai_lines(question)),
         granularity=granularity,
-        top=ALL_GROUPS,
+        limit=ALL_GROUPS,
         order_by="amount",
     )
 

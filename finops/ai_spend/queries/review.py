@@ -93,7 +93,7 @@ def review_ai_spend(
     spend, buckets = costs.sums.totals(), buckets_of(costs.plan.days, query.granularity)
     totals = totals_of(spend, billed, costs.tokens, sessions_by_day, seats_by_day, buckets, query.granularity)
     cells, labels = _cells(account, query, costs, billed, usage, prices, deadline)
-    rows = _rows(cells, labels, totals, query.top)
+    rows = _rows(cells, labels, totals, query.limit)
     estimates, notes = estimates_of(sides), _usage_notes(usage)
     problems = _problems(sources, costs, [*usage.metrics, sessions, seats])
     return AiSpendAnswer(
@@ -114,7 +114,7 @@ def review_ai_spend(
         price_list_read_on=prices.read_on,
         own_price_models=notes.own_models,
         data_through=sources.coverage.complete_through,
-        truncated=words.truncation_note(rows, query.top),
+        truncated=words.truncation_note(rows, query.limit),
         warnings=[*words.warnings_of(costs, sides, usage.metrics, problems), *costs.sums.warnings(spend)],
     )
 
@@ -228,9 +228,11 @@ def _dimension(context: DimensionContext, group: str) -> Dimension:
     return registry.resolve(context, names[0])
 
 
-def _rows(cells: Cells, labels: dict[str, str], totals: Sequence[AiSpendTotal], top: int) -> list[AiSpendRow]:
+def _rows(
+    cells: Cells, labels: dict[str, str], totals: Sequence[AiSpendTotal], limit: int
+) -> list[AiSpendRow]:
     amounts = {total.currency: total.billed for total in totals}
-    return [_with_name(row, labels) for row in rows_of(cells, amounts, top)]
+    return [_with_name(row, labels) for row in rows_of(cells, amounts, limit)]
 
 
 def _with_name(row: AiSpendRow, labels: dict[str, str]) -> AiSpendRow:

@@ -100,8 +100,8 @@ def _add_usage(
         cell.unpriced.append(row.tokens)
 
 
-def rows_of(cells: Cells, totals: Mapping[str, Decimal], top: int) -> list[AiSpendRow]:
-    """Rows, largest first; beyond `top` they are one row for each currency."""
+def rows_of(cells: Cells, totals: Mapping[str, Decimal], limit: int) -> list[AiSpendRow]:
+    """Rows, largest first; beyond `limit` they are one row for each currency."""
     by_currency: dict[str, list[tuple[Group, _Cell]]] = defaultdict(list)
     for (group, currency), cell in cells.items():
         by_currency[currency].append((group, cell))
@@ -110,8 +110,8 @@ def rows_of(cells: Cells, totals: Mapping[str, Decimal], top: int) -> list[AiSpe
         by_currency, key=lambda name: (name == "", -abs(totals.get(name, Decimal(0))), name)
     ):
         ranked = sorted(by_currency[currency], key=_by_size)
-        rows += [_row(group, currency, cell, totals) for group, cell in ranked[:top]]
-        if small_groups := ranked[top:]:
+        rows += [_row(group, currency, cell, totals) for group, cell in ranked[:limit]]
+        if small_groups := ranked[limit:]:
             width = len(small_groups[0][0])
             cell = _together([cell for _group, cell in small_groups])
             rows.append(

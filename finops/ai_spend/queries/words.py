@@ -122,6 +122,6 @@ def warnings_of(
     return warnings
 
 
-def truncation_note(rows: Sequence[AiSpendRow], top: int) -> str:
+def truncation_note(rows: Sequence[AiSpendRow], limit: int) -> str:
     groups = sum(row.other_groups for row in rows)
-    return f"{groups} more groups are in other. Set top above {top}, or filter." if groups else ""
+    return f"{groups} more groups are in other. Raise limit (now {limit}), or filter." if groups else ""

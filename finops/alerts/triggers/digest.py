@@ -134,7 +134,7 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
     """
     sources = sources.for_several_questions
     first, last = digest.days.start, digest.days.end
-    change = SpendChangeQuery(start_date=first, end_date=last, top=TOP_MOVERS)
+    change = SpendChangeQuery(start_date=first, end_date=last, limit=TOP_MOVERS)
     query = SpendQuery(start_date=first, end_date=last, compare_to="previous_period", granularity="day")
     figures = DigestFigures(
         account=account,

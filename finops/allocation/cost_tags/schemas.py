@@ -36,9 +36,7 @@ class CostTagQuery(msgspec.Struct, frozen=True, kw_only=True):
     period: Annotated[str | None, Meta(description="As in querySpend.")] = None
     basis: Annotated[BasisName | None, Meta(description="As in querySpend.")] = None
     splits: Splits = "before"
-    top: Annotated[int, Meta(description="Maximum rows per currency.", ge=1, le=MAX_TOP)] = msgspec.field(
-        name="limit", default=20
-    )
+    limit: Annotated[int, Meta(description="Maximum rows per currency.", ge=1, le=MAX_TOP)] = 20
 
     @property
     def by(self) -> str:

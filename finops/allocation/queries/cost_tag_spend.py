@@ -64,7 +64,7 @@ def query_cost_tag(account: Account, query: CostTagQuery, *, deadline: float | N
     by = _spend_by(account, query, spend_query, deadline)
     direct = _amounts(before)
     default = _default(before)
-    values = _values(direct, _amounts(after), query.top, default)
+    values = _values(direct, _amounts(after), query.limit, default)
     totals = _totals(direct, _uncaught_cost(before, direct, deadline) if default else None)
     warnings = [
         *before.warnings(before.totals()),
@@ -177,7 +177,7 @@ def _spend_query(key: str, query: CostTagQuery) -> SpendQuery:
         basis=query.basis,
         group_by=[dimension],
         filters=[Filter(dimension=dimension, values=query.values)] if query.values else [],
-        top=query.top,
+        limit=query.limit,
     )
 
 
@@ -194,7 +194,7 @@ def _amounts(costs: CostSums) -> Amounts:
     return {(each.currency, each.value): each.amount for each in costs.by_value()}
 
 
-def _values(before: Amounts, after: Amounts, top: int, default: str) -> list[CostTagValueCost]:
+def _values(before: Amounts, after: Amounts, limit: int, default: str) -> list[CostTagValueCost]:
     """Return, per currency, the values with the most cost before or after splits, and one row for the rest."""
     keys = list(dict.fromkeys([*before, *after]))
     rows: list[CostTagValueCost] = []
@@ -204,10 +204,10 @@ def _values(before: Amounts, after: Amounts, top: int, default: str) -> list[Cos
         total = _sum(before, own_keys)
         rows += [
             _row(before, after, [key], total, name=key[1], default=bool(default) and key[1] == default)
-            for key in own_keys[:top]
+            for key in own_keys[:limit]
         ]
-        if own_keys[top:]:
-            rows.append(_row(before, after, own_keys[top:], total, name=""))
+        if own_keys[limit:]:
+            rows.append(_row(before, after, own_keys[limit:], total, name=""))
     return rows
 
 

@@ -265,7 +265,7 @@ def _sums(
         SpendSum(
             keys=keys,
             labels=labels_of(keys),
-            place=plan.top,
+            place=plan.limit,
             groups=0,
             currency=currency,
             bucket=bucket,

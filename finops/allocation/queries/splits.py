@@ -105,7 +105,7 @@ class _SplitReader:
             basis=self.view.basis,
             categories=() if self.view.charge_categories == [ALL] else tuple(self.view.charge_categories),
             granularity="none",
-            top=ALL_GROUPS,
+            limit=ALL_GROUPS,
         )
 
     def apply_splits(self, plan: SpendPlan, splits: Sequence[Split]) -> SplitResult:

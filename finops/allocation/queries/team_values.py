@@ -81,7 +81,7 @@ def unowned_values(
     """
     if not key:
         return UnownedValues()
-    question = _question(key, NO_TEAM, newest, search=search, top=limit)
+    question = _question(key, NO_TEAM, newest, search=search, limit=limit)
     answer = _query(account, sources, question)
     absent = registry.resolve(DimensionContext(account, sources.view.product_key), key).absent
     other_rows = [row for row in answer.rows if row.other_groups]
@@ -96,7 +96,7 @@ def unowned_values(
     )
 
 
-def _question(key: str, team: str, newest: date, *, search: str = "", top: int = EVERY_VALUE) -> SpendQuery:
+def _question(key: str, team: str, newest: date, *, search: str = "", limit: int = EVERY_VALUE) -> SpendQuery:
     filters = [Filter(dimension="team", values=[team])]
     if search:
         filters.append(Filter(dimension=key, op="contains", values=[search]))
@@ -105,7 +105,7 @@ def _question(key: str, team: str, newest: date, *, search: str = "", top: int =
         end_date=newest,
         group_by=[key],
         filters=filters,
-        top=top,
+        limit=limit,
     )
 
 

@@ -112,14 +112,14 @@ def teams_with_costs(account: Account, sources: Sources, newest: date) -> TeamCo
 
     In each currency the lines add up to the account's cost, exact to the last digit.
     """
-    month = month_so_far(newest, group_by=["team"], compare_to="previous_period", top=EVERY_TEAM)
+    month = month_so_far(newest, group_by=["team"], compare_to="previous_period", limit=EVERY_TEAM)
     answer = query_spend(account, month, sources=sources)
     months = SpendQuery(
         start_date=add_months(answer.period.start_date, -TREND_MONTHS),
         end_date=answer.period.end_date,
         granularity="month",
         group_by=["team"],
-        top=EVERY_TEAM,
+        limit=EVERY_TEAM,
     )
     trend = query_spend(account, months, sources=sources)
     costs = _costs(answer, trend)
@@ -197,7 +197,7 @@ def list_teams(
 
 def _last_month(coverage: Coverage) -> SpendQuery:
     """Return the query for the last month whose days are all complete; without data, for the previous month."""
-    by_team = SpendQuery(group_by=["team"], top=EVERY_TEAM)
+    by_team = SpendQuery(group_by=["team"], limit=EVERY_TEAM)
     if coverage.complete_through is None:
         return replace(by_team, period="last_month")
     first = add_months(coverage.complete_through + timedelta(days=1), -1)

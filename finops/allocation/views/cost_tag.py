@@ -95,7 +95,7 @@ def _cost_tag_query(cost_tag: CostTag, query: SpendQuery) -> CostTagQuery:
         end_date=query.end_date,
         period=query.period,
         basis=query.basis,
-        top=query.top,
+        limit=query.limit,
     )
 
 

@@ -98,7 +98,7 @@ def _figures(request: AccountRequest, team: Team, sources: Sources, newest: date
     """Four lake queries: the month by service with its comparison, the trend, and the filter's value for each."""
     team_filters = [Filter(dimension="team", values=[team.name])]
     month = month_so_far(
-        newest, group_by=["service"], filters=team_filters, compare_to="previous_period", top=SERVICES
+        newest, group_by=["service"], filters=team_filters, compare_to="previous_period", limit=SERVICES
     )
     spent = query_spend(request.account, month, sources=sources)
     trend = structs.replace(
@@ -108,7 +108,7 @@ def _figures(request: AccountRequest, team: Team, sources: Sources, newest: date
         end_date=spent.period.end_date,
         granularity="month",
         compare_to="none",
-        top=TREND_SERVICES,
+        limit=TREND_SERVICES,
     )
     shown = query_spend(request.account, trend, sources=sources)
     tables, markers = marked_tables(series_tables(shown), shown, team_filters)

@@ -129,7 +129,7 @@ def forecast_figures(
         rows=rows,
         resolved_filters=facts.findings.used,
         data_through=span.coverage.complete_through,
-        truncated=truncation_note(rows, query.top, MAX_TOP),
+        truncated=truncation_note(rows, query.limit, MAX_TOP),
         warnings=[*missing_rate_warnings(in_period), *warnings_of(facts, span, whole, totals, rows)],
         hint=hint_of(query, span, totals),
         applied_splits=facts.split_result.applied_splits,
@@ -200,7 +200,7 @@ def _read(
         basis=query.basis,
         charge_categories=query.charge_categories,
         splits=query.splits,
-        top=query.top,
+        limit=query.limit,
     )
     question = resolve_query(account, spend_query, sources)
     first = min(span.previous.start, span.today - timedelta(days=HISTORY_DAYS))
@@ -227,7 +227,7 @@ def _read(
 def _groups(facts: SpendFacts, span: Span, sums: Sequence[SpendSum]) -> list[Outlook]:
     places: dict[tuple[str, int], list[SpendSum]] = {}
     for part in sums:
-        places.setdefault((part.currency, min(part.place, facts.plan.top)), []).append(part)
+        places.setdefault((part.currency, min(part.place, facts.plan.limit)), []).append(part)
     counts = {
         currency: max(part.groups for part in sums if part.currency == currency) for currency, _ in places
     }
@@ -258,7 +258,7 @@ def _outlook(
             one_time=one_time_by_day(parts),
             country=facts.account.holiday_country,
         )
-    is_other = bool(groups) and own_sums[0].place >= facts.plan.top
+    is_other = bool(groups) and own_sums[0].place >= facts.plan.limit
     return Outlook(
         key=None if is_other or not own_sums[0].keys else own_sums[0].keys[0],
         label=strip_date_prefix(max((part.labels[0] or "" for part in own_sums if part.labels), default="")),
@@ -266,7 +266,7 @@ def _outlook(
         costs=costs,
         projection=projection,
         reason=reason,
-        other_groups=groups - facts.plan.top if is_other else 0,
+        other_groups=groups - facts.plan.limit if is_other else 0,
         late=late,
         incomplete=incomplete_cost(parts, span.so_far),
     )

@@ -71,7 +71,7 @@ def _drivers(
         filters=filters_of(budget),
         basis="amortized" if sources.view.basis == Basis.AMORTIZED else "billed",
         compare_to="previous_period",
-        top=TOP_SERVICES,
+        limit=TOP_SERVICES,
     )
     # In the budget's own currency, whichever the reader has chosen.
     with currency_scope(currencies_of_budgets(request.account)(status.currency)):

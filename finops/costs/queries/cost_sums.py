@@ -138,13 +138,13 @@ def read_costs(
 ) -> CostSums:
     """Return the cost of a query by every value of its dimension, in the account's cost view.
 
-    `together`: a comparison pairs the same days of all sources. `top` is ignored. Raises UserError as `query_spend`
+    `together`: a comparison pairs the same days of all sources. `limit` is ignored. Raises UserError as `query_spend`
     does, and when there are too many sums for memory. Cost: one lake query, one or two more with filters; after
     splits as `read_sums_of` says; PostgreSQL as for `query_spend`.
     """
     sources = sources or load_sources(account)
     question = resolve_query(account, query, sources, together=together)
-    plan = replace(plan_of(question), top=ALL_GROUPS)
+    plan = replace(plan_of(question), limit=ALL_GROUPS)
     sums, split = read_sums_of(account, question, plan, deadline)
     facts = SpendFacts(
         account=account,

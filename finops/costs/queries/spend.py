@@ -236,7 +236,7 @@ def read_sums_of(
     split = run_splits(SplitQuestion(account, plan, question.context, deadline, manifest))
     if not split.moves:
         return run_plan(account, plan, deadline, manifest), split
-    sums = run_plan(account, replace(plan, top=ALL_GROUPS), deadline, manifest)
+    sums = run_plan(account, replace(plan, limit=ALL_GROUPS), deadline, manifest)
     return after_splits(plan, sums, split.moves), split
 
 
@@ -249,7 +249,7 @@ def _spread(
             field="spread",
         )
     manifest = question.context.manifest
-    sums = run_plan(account, replace(plan, top=ALL_GROUPS), deadline, manifest)
+    sums = run_plan(account, replace(plan, limit=ALL_GROUPS), deadline, manifest)
     spread = spread_of(account, plan, deadline, manifest)
     return (
         after_splits(plan, sums, spread.moves),
@@ -381,7 +381,7 @@ def plan_of(question: Question) -> SpendPlan:
         basis=view.basis,
         categories=() if view.charge_categories == [ALL] else tuple(view.charge_categories),
         granularity=question.query.granularity,
-        top=question.query.top,
+        limit=question.query.limit,
         order_by=question.query.order_by if compared else "amount",
         compared=compared.current if compared else None,
         previous=compared.previous if compared else None,
@@ -405,7 +405,7 @@ def run_plan(
         manifest=manifest,
         deadline=deadline,
     )
-    if plan.top == ALL_GROUPS and table.num_rows > MAX_SUMS:
+    if plan.limit == ALL_GROUPS and table.num_rows > MAX_SUMS:
         raise UserError(
             f"{table.num_rows:,} totals of {(plan.dimensions[0].name if plan.dimensions else 'cost')} "
             f"by {plan.granularity} bucket exceed the maximum of {MAX_SUMS:,}. Use fewer days, a "

@@ -92,7 +92,7 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         comparison=comparison,
         resolved_filters=facts.findings.used,
         data_through=facts.sources.coverage.complete_through,
-        truncated=truncation_note(rows, facts.query.top),
+        truncated=truncation_note(rows, facts.query.limit),
         warnings=[*not_final_warning(facts, sums), *warnings_of(facts, totals, buckets)],
         hint=hint_of(facts.query, facts.view, facts.sources.coverage, totals, rows),
         applied_splits=facts.split_result.applied_splits,
@@ -230,7 +230,7 @@ def _row(
     facts: SpendFacts, groups: Sequence[SpendSum], total: SpendTotal, buckets: Sequence[Bucket], count: int
 ) -> SpendRow:
     amount = exact_sum(group.amount for group in groups)
-    is_other = groups[0].place >= facts.plan.top
+    is_other = groups[0].place >= facts.plan.limit
     share = ratio(amount, total.amount)
     names = [dimension.name for dimension in facts.plan.dimensions]
     return SpendRow(
@@ -242,7 +242,7 @@ def _row(
         share=share,
         share_reason="" if share is not None else "The total is 0.",
         labels={} if is_other else _labels(names, groups),
-        other_groups=count - facts.plan.top if is_other else 0,
+        other_groups=count - facts.plan.limit if is_other else 0,
         change=_change(facts, groups, total.currency) if _is_comparable(total) else None,
         series=_series(groups, buckets),
     )
@@ -386,12 +386,12 @@ class _FoldedRow(Protocol):
     def other_groups(self) -> int: ...
 
 
-def truncation_note(rows: Sequence[_FoldedRow], top: int, most: int = MAX_TOP) -> str:
+def truncation_note(rows: Sequence[_FoldedRow], limit: int, most: int = MAX_TOP) -> str:
     """Return what `other` contains and how to narrow; empty when every group is listed."""
     folded = sum(row.other_groups for row in rows)
     if not folded:
         return ""
-    more = f"raise limit (now {top}, maximum {most}), " if top < most else ""
+    more = f"raise limit (now {limit}, maximum {most}), " if limit < most else ""
     groups = "1 group is" if folded == 1 else f"{folded} groups are"
     return f"{groups} in the row other: {more}filter, or group by a coarser dimension."
 

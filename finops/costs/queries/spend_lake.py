@@ -39,7 +39,7 @@ CREDITS, REFUNDS, TAX, ONE_TIME_FEES = "credits", "refunds", "tax", "one_time_fe
 PARTS = (CREDITS, REFUNDS, TAX, ONE_TIME_FEES)
 
 ALL_GROUPS = 0
-"""A `top` that lists every group, unordered: `place` and `groups` of the sums have no meaning then."""
+"""A `limit` that lists every group, unordered: `place` and `groups` of the sums have no meaning then."""
 
 _NOTHING = Decimal(0)
 _MEASURES = ("amount", "compared", "previous", "incomplete")
@@ -57,7 +57,7 @@ class SpendPlan:
     basis: str
     categories: tuple[str, ...]
     granularity: str
-    top: int
+    limit: int
     order_by: str = "amount"
     """The order that decides which groups are listed; `change` needs a comparison."""
     compared: DateRange | None = None
@@ -148,7 +148,7 @@ _ANY_DAYS = DateRange(date.min, date.max)
 def spend_expression(plan: SpendPlan, table: Any) -> Any:
     """Return sums by listed group (null keys for the others), currency, bucket, charge category and part."""
     lines = _lines(plan, table)
-    if not plan.dimensions or plan.top == ALL_GROUPS:
+    if not plan.dimensions or plan.limit == ALL_GROUPS:
         return _sums(plan, lines)
     if plan.ranks_first:
         return _sums(plan, _fold_rest(plan, lines))
@@ -317,7 +317,7 @@ def _largest_groups(plan: SpendPlan, rows: Any) -> Any:
     if plan.order_by == "change" and "previous" in rows.columns:
         size = (rows.compared.sum() - rows.previous.sum()).abs()
     totals = rows.group_by([*_key_names(plan), "currency"]).aggregate(size=size)
-    return ranking.top_n(totals, plan.top, size=totals["size"], keys=_key_names(plan), within="currency")
+    return ranking.top_n(totals, plan.limit, size=totals["size"], keys=_key_names(plan), within="currency")
 
 
 @dataclass(frozen=True)
@@ -378,7 +378,7 @@ def read_sums(plan: SpendPlan, table: pa.Table) -> list[SpendSum]:
         return zip(*columns, strict=True) if columns else repeat((), count)
 
     groups = [number or 0 for number in column("groups", 0)]
-    places = [place if number else plan.top for place, number in zip(column("place"), groups, strict=True)]
+    places = [place if number else plan.limit for place, number in zip(column("place"), groups, strict=True)]
     rows = zip(
         tuples("key"),
         tuples("label"),

@@ -83,7 +83,7 @@ def movers(request: AccountRequest) -> HttpResponse:
     sources = load_sources(request.account)
     newest = _newest_day(sources) or clock.today()
     query = month_so_far(
-        newest, group_by=["service"], compare_to="previous_period", order_by="change", top=MAX_TOP
+        newest, group_by=["service"], compare_to="previous_period", order_by="change", limit=MAX_TOP
     )
     context: dict[str, Any] = {}
     try:
@@ -116,7 +116,7 @@ def _movers(answer: SpendAnswer) -> list[Movers]:
 
 def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str) -> dict[str, Any]:
     """Run three lake queries: the month by service with its comparison, the trend, and this month's forecast."""
-    month = month_so_far(newest, group_by=["service"], compare_to="previous_period", top=SHOWN_SERVICES)
+    month = month_so_far(newest, group_by=["service"], compare_to="previous_period", limit=SHOWN_SERVICES)
     month_answer = query_spend(request.account, month, sources=sources)
     spent = drop_other_currencies(month_answer, display_currency())
     return {
@@ -148,7 +148,7 @@ def _trend(request: AccountRequest, sources: Sources, query: SpendQuery) -> dict
 
 
 def _trend_query(newest: date, trend: str) -> SpendQuery:
-    query = SpendQuery(group_by=["service_category"], top=8)
+    query = SpendQuery(group_by=["service_category"], limit=8)
     if trend == "days":
         if newest >= month_start(clock.today()):
             return _with(query, period="last_30_days", granularity="day")

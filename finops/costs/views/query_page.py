@@ -44,7 +44,7 @@ class CostQueryPage(QueryPage[AccountRequest, Query, Answer], Generic[Query, Ans
     options: ClassVar[tuple[str, ...]] = ()
     """URL parameters of the fields behind the button Options. Empty: the page has no such button."""
     listed: ClassVar[str] = "Groups listed"
-    """The label of the field `top`."""
+    """The label of the field `limit`."""
     own_choices: ClassVar[Mapping[str, Any]] = {}
     filters_title: ClassVar[str] = "Filters"
     add_filter: ClassVar[str] = "Add filter"

@@ -75,7 +75,7 @@ def widget_of_question(query: SpendQuery, title: str = "") -> WidgetDraft:
         basis=query.basis,
         granularity="day" if query.granularity == "none" else query.granularity,
         group_by=query.group_by[0] if query.group_by else "",
-        limit=min(query.top, MAX_TOP),
+        limit=min(query.limit, MAX_TOP),
         splits=query.splits,
     )
     return WidgetDraft(type=CATALOGUE["spend_over_time"], config=config, title=title.strip())

@@ -45,7 +45,7 @@ class CommitmentUtilizationWidget(WidgetType[CommitmentUtilizationConfig]):
     def read(self, context: WidgetContext[CommitmentUtilizationConfig]) -> dict[str, Any]:
         config = context.config
         query = CommitmentQuery(
-            group_by=[config.group_by], top=config.limit, filters=context.filters, **context.days
+            group_by=[config.group_by], limit=config.limit, filters=context.filters, **context.days
         )
         answer = commitment_utilization(context.account, query, deadline=context.deadline)
         return {"answer": answer, "params": query.to_params(), "by": query.by}

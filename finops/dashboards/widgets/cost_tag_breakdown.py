@@ -43,7 +43,7 @@ class CostTagBreakdownWidget(SpendWidget[CostTagBreakdownConfig]):
 
     def query(self, context: WidgetContext[CostTagBreakdownConfig]) -> SpendQuery:
         config = context.config
-        return context.spend_query(group_by=[f"cost_tag:{config.cost_tag}"], top=config.limit)
+        return context.spend_query(group_by=[f"cost_tag:{config.cost_tag}"], limit=config.limit)
 
     def check(self, config: CostTagBreakdownConfig, context: CheckContext) -> None:
         keys = list(CostTag.objects.filter(account=context.account).values_list("key", flat=True))

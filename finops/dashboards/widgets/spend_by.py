@@ -25,4 +25,4 @@ class SpendByWidget(SpendWidget[SpendByConfig]):
     order, width, height = 20, 6, 5
 
     def query(self, context: WidgetContext[SpendByConfig]) -> SpendQuery:
-        return context.spend_query(group_by=[context.config.group_by], top=context.config.limit)
+        return context.spend_query(group_by=[context.config.group_by], limit=context.config.limit)

@@ -33,7 +33,7 @@ class SpendOverTimeWidget(SpendWidget[SpendOverTimeConfig]):
     def query(self, context: WidgetContext[SpendOverTimeConfig]) -> SpendQuery:
         config = context.config
         groups = [config.group_by] if config.group_by else []
-        return context.spend_query(granularity=config.granularity, group_by=groups, top=config.limit)
+        return context.spend_query(granularity=config.granularity, group_by=groups, limit=config.limit)
 
     def read(self, context: WidgetContext[SpendOverTimeConfig]) -> dict[str, Any]:
         data = super().read(context)

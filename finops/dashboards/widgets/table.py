@@ -38,4 +38,4 @@ class TableWidget(SpendWidget[TableConfig]):
     def query(self, context: WidgetContext[TableConfig]) -> SpendQuery:
         config = context.config
         groups = list(config.group_by) or ["service"]
-        return context.spend_query(group_by=groups, compare_to=config.compare_to, top=config.limit)
+        return context.spend_query(group_by=groups, compare_to=config.compare_to, limit=config.limit)

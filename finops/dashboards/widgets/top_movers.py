@@ -46,7 +46,7 @@ class TopMoversWidget(WidgetType[TopMoversConfig]):
             compare_to=config.compare_to,
             filters=context.filters,
             basis=config.basis,
-            top=config.limit,
+            limit=config.limit,
             **context.days,
         )
 

@@ -70,7 +70,7 @@ class UsageWidget(WidgetType[UsageConfig]):
             usage_metric=config.usage_metric,
             granularity=config.granularity,
             group_by=[config.group_by] if config.group_by else [],
-            top=config.limit,
+            limit=config.limit,
             **context.days,
         )
         answer = query_usage(context.account, query, deadline=context.deadline)

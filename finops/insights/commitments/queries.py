@@ -107,19 +107,19 @@ def commitment_utilization(
     four columns of commitment lines; both are cached while no file changes), one or two more with filters.
     """
     facts = _filter_commitments(_read(account, query, deadline))
-    if fits is not None and not fits(_assemble(facts, min(query.top, FEW))):
+    if fits is not None and not fits(_assemble(facts, min(query.limit, FEW))):
         return _without_buckets(facts, fits)
-    return largest_that_fits(lambda top: _assemble(facts, top), query.top, fits)
+    return largest_that_fits(lambda limit: _assemble(facts, limit), query.limit, fits)
 
 
 def _without_buckets(facts: CommitmentFacts, fits: Fits) -> CommitmentAnswer:
     """Return the answer without buckets if these alone fill it, since rows are more useful."""
 
-    def answer_with(top: int) -> CommitmentAnswer:
-        answer = _assemble(replace(facts, buckets=[]), top)
+    def answer_with(limit: int) -> CommitmentAnswer:
+        answer = _assemble(replace(facts, buckets=[]), limit)
         return msgspec.structs.replace(answer, truncated=f"{answer.truncated} {text.NO_BUCKETS}".strip())
 
-    return largest_that_fits(answer_with, facts.query.top, fits) if facts.buckets else _assemble(facts, 1)
+    return largest_that_fits(answer_with, facts.query.limit, fits) if facts.buckets else _assemble(facts, 1)
 
 
 def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> CommitmentFacts:
@@ -215,13 +215,13 @@ def _purchase_day(rows: Iterable[Mapping[str, Any]]) -> date | None:
     return max(once) if once else min((row["recurring"] for row in rows if row["recurring"]), default=None)
 
 
-def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
+def _assemble(facts: CommitmentFacts, limit: int) -> CommitmentAnswer:
     eligibility = Eligibility.of(facts.sums)
     currencies = {each.currency for each in facts.sums if each.commitment}
     every = {currency: _total(facts, currency, eligibility) for currency in currencies}
     ranked = currencies_by_amount({name: total.committed_cost for name, total in every.items()})
     totals = [every[currency] for currency in ranked]
-    rows = [row for currency in ranked for row in _rows(facts, currency, top)]
+    rows = [row for currency in ranked for row in _rows(facts, currency, limit)]
     through = facts.sources.coverage.complete_through
     warnings = text.warnings_of(facts.account, facts.days, facts.sources, facts.findings, totals)
     filtered = [each.dimension for each in facts.filters]
@@ -333,7 +333,7 @@ def _bucket(
     )
 
 
-def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow]:
+def _rows(facts: CommitmentFacts, currency: str, limit: int) -> list[CommitmentRow]:
     """Return the rows in the order of the query, by default by waste; the rest as one row."""
     if facts.query.by == "none":
         return []
@@ -343,8 +343,8 @@ def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow
 
     groups = group_by((each for each in facts.sums if each.commitment and each.currency == currency), key)
     ranked = _rank_groups(facts, [facts.figures(groups[name]) for name in sorted(groups)])
-    rows = [_row(facts, figures, currency) for figures in ranked[:top]]
-    small_groups = ranked[top:]
+    rows = [_row(facts, figures, currency) for figures in ranked[:limit]]
+    small_groups = ranked[limit:]
     if small_groups:
         every = facts.figures(each for figures in small_groups for each in figures.sums)
         rows.append(_other(every, currency, len(small_groups)))

@@ -38,9 +38,7 @@ class CommitmentQuery(UrlQuery, frozen=True, kw_only=True):
         None
     )
     order_by: Annotated[OrderBy, Meta(description="Row order.")] = "waste"
-    top: Annotated[int, Meta(description="Maximum rows.", ge=1, le=MAX_TOP)] = msgspec.field(
-        name="limit", default=DEFAULT_TOP
-    )
+    limit: Annotated[int, Meta(description="Maximum rows.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
 
     @property
     def by(self) -> By:

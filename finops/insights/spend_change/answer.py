@@ -92,10 +92,10 @@ class ChangeFacts:
         return {currency: items_by_currency[currency] for currency in currencies_by_amount(now)}
 
 
-def build_answer(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
+def build_answer(facts: ChangeFacts, limit: int) -> SpendChangeAnswer:
     """Return the answer without its console_url, with at most that many drivers of each currency."""
     totals = [_total(facts, items) for items in facts.by_currency.values()]
-    moves = [move for items in facts.by_currency.values() for move in _moves(facts, items, top)]
+    moves = [move for items in facts.by_currency.values() for move in _moves(facts, items, limit)]
     days = _compared_days(facts)
     sides = [each for each in (facts.current, facts.previous) if each is not None]
     dimensions = [*facts.dimensions, *(each.dimension for each in facts.filters)]
@@ -218,15 +218,15 @@ def _lumps(items: Sequence[ChangeItem]) -> Iterator[tuple[Hashable, Sides]]:
             yield (item.sum.keys, item.sum.lump, item.sum.part), (item.sum.now.amount, item.sum.before.amount)
 
 
-def _moves(facts: ChangeFacts, items: Sequence[ChangeItem], top: int) -> list[Move]:
+def _moves(facts: ChangeFacts, items: Sequence[ChangeItem], limit: int) -> list[Move]:
     """Return the groups by size of their change, then the rest as one."""
     groups = group_by(items, lambda item: item.sum.keys).values()
     ranked = sorted(groups, key=lambda group: (-abs(exact_difference(*_amounts(group))), group[0].sum.keys))
-    moves = [_move(facts, group) for group in ranked[:top]]
-    small_items = [item for group in ranked[top:] for item in group]
+    moves = [_move(facts, group) for group in ranked[:limit]]
+    small_items = [item for group in ranked[limit:] for item in group]
     if small_items:
         group = {dimension.name: OTHER for dimension in facts.dimensions}
-        other_groups = len(ranked) - top
+        other_groups = len(ranked) - limit
         moves.append(Move(**_figures(facts, small_items), group=group, kind=OTHER, other_groups=other_groups))
     return moves
 

@@ -66,7 +66,7 @@ def explain_spend_change(
     if named and compared.current:
         compared = compared.against(named)
     facts = _facts(CostReader(account, sources, deadline), question, compared)
-    return largest_that_fits(lambda top: build_answer(facts, top), query.top, fits)
+    return largest_that_fits(lambda limit: build_answer(facts, limit), query.limit, fits)
 
 
 def _facts(reader: CostReader, question: Question, compared: ComparisonRanges) -> ChangeFacts:

@@ -52,9 +52,7 @@ class SpendChangeQuery(UrlQuery, frozen=True, kw_only=True):
     ] = []
     basis: Annotated[BasisName | None, Meta(description="Default: the cost view.")] = None
     charge_categories: Annotated[list[str], Meta(description="Default: the cost view.")] = []
-    top: Annotated[int, Meta(description="Maximum drivers per currency.", ge=1, le=MAX_TOP)] = msgspec.field(
-        name="limit", default=DEFAULT_TOP
-    )
+    limit: Annotated[int, Meta(description="Maximum drivers per currency.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
 
 
 def spend_question(query: SpendChangeQuery) -> SpendQuery:

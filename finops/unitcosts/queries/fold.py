@@ -77,7 +77,7 @@ def _sum_of_others(rows: Sequence[UnitCostRow], per: int) -> list[UnitCostRow]:
     ]
 
 
-def truncation_note(rows: Sequence[UnitCostRow], top: int) -> str:
+def truncation_note(rows: Sequence[UnitCostRow], limit: int) -> str:
     """Return a note on the summed rows and how to narrow the question; empty if every row is listed."""
     counts: dict[str, int] = {}
     for row in rows:
@@ -85,7 +85,7 @@ def truncation_note(rows: Sequence[UnitCostRow], top: int) -> str:
     parts = [f"{counts[status]} {noun}" for status, noun in _SUMMED.items() if counts.get(status)]
     if not parts:
         return ""
-    more = f"raise limit (now {top}, maximum {MAX_TOP})" if top < MAX_TOP else "filter the cost"
+    more = f"raise limit (now {limit}, maximum {MAX_TOP})" if limit < MAX_TOP else "filter the cost"
     return f"{join_with_and(parts)} are in one row per status: {more}, or list customers."
 
 
@@ -97,7 +97,7 @@ _SUMMED = {
 }
 
 
-def fit_to_size(answer: UnitCostAnswer, fits: Fits, top: int) -> UnitCostAnswer:
+def fit_to_size(answer: UnitCostAnswer, fits: Fits, limit: int) -> UnitCostAnswer:
     """Return the answer with as many rows as fit; if necessary without the trends of rows, then without the trends of
     totals."""
     if fits(answer):
@@ -105,14 +105,14 @@ def fit_to_size(answer: UnitCostAnswer, fits: Fits, top: int) -> UnitCostAnswer:
     plain = replace(answer, rows=[replace(row, series={}) for row in answer.rows])
     bare = replace(plain, totals=[replace(total, buckets=[]) for total in plain.totals])
     for stage, least, note in ((answer, ENOUGH_ROWS, ""), (plain, 1, ROWS_PLAIN), (bare, 1, ALL_PLAIN)):
-        make = partial(_fold_to, stage, top=top, note=note)
+        make = partial(_fold_to, stage, limit=limit, note=note)
         smaller = answers.fit_to_size(make, fits, max(least, len(stage.rows)), least=least)
         if smaller is not None:
             return smaller
-    return _fold_to(bare, 0, top=top, note=ALL_PLAIN)
+    return _fold_to(bare, 0, limit=limit, note=ALL_PLAIN)
 
 
-def _fold_to(answer: UnitCostAnswer, keep: int, *, top: int, note: str) -> UnitCostAnswer:
+def _fold_to(answer: UnitCostAnswer, keep: int, *, limit: int, note: str) -> UnitCostAnswer:
     rows = fold_rows(answer.rows, keep, answer.per)
-    notes = [truncation_note(rows, top), note, "A tool's answer is at most 25 KB."]
+    notes = [truncation_note(rows, limit), note, "A tool's answer is at most 25 KB."]
     return replace(answer, rows=rows, truncated=" ".join(part for part in notes if part))

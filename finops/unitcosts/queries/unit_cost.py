@@ -69,7 +69,7 @@ def _answer(
     every = join_rows(facts, spent)
     totals = totals_of(facts, spent, every)
     all_rows = order_rows([row_of(facts, row) for row in every], query.order_by, facts.usage.unit)
-    rows = with_series(facts, fold_rows(all_rows, query.top, query.units), every)
+    rows = with_series(facts, fold_rows(all_rows, query.limit, query.units), every)
     return UnitCostAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(facts, totals, rows),
@@ -87,7 +87,7 @@ def _answer(
         cost_days=facts.cost.days_with_data,
         usage_days=facts.usage.days_with_data,
         data_through=facts.cost.facts.sources.coverage.complete_through,
-        truncated=truncation_note(rows, query.top),
+        truncated=truncation_note(rows, query.limit),
         warnings=warnings_of(facts, spent, totals, all_rows),
         hint=hint_of(facts, totals),
         applied_splits=facts.cost.facts.split_result.applied_splits,

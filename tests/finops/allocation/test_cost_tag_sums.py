@@ -165,7 +165,7 @@ def _place(plain: Plain, key: str, row: Line) -> tuple[str, str, date]:
 
 def _check_answer(acme: Account, key: str, rows: list[Line]) -> None:
     """The values, those in `other` with them, add up to the whole in each currency."""
-    answer = query_spend(acme, SpendQuery(**MARCH, group_by=[f"cost_tag:{key}"], top=2))
+    answer = query_spend(acme, SpendQuery(**MARCH, group_by=[f"cost_tag:{key}"], limit=2))
     whole = add_up(rows, lambda row: row["currency"])
     assert {total.currency: total.amount for total in answer.totals} == whole
     parts = [{"currency": row.currency, "billed_cost": row.amount} for row in answer.rows]

@@ -165,7 +165,7 @@ def test_a_filter_by_team_takes_what_grouping_gives_and_a_team_what_the_cost_tag
 
     parts = by_team(acme)
 
-    query = SpendQuery(period="month_to_date", group_by=["cost_tag:kind"], top=100)
+    query = SpendQuery(period="month_to_date", group_by=["cost_tag:kind"], limit=100)
     expected: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
     for row in query_spend(acme, query).rows:
         expected[teams_by_value.get(fold_case(row.group["cost_tag:kind"]), NO_TEAM), row.currency] += (

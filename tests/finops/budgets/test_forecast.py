@@ -112,7 +112,7 @@ def test_groups_have_models_of_their_own_and_say_how_they_add_up(acme: Account) 
     falling = [cost(day, 60 - place // 7, service="Down") for place, day in enumerate(days(FIRST, YESTERDAY))]
     add_source(acme, add_lines(growing, falling, daily_cost(FIRST, YESTERDAY, 1, service="Small")))
 
-    answer = forecast(acme, group_by=["service"], top=2)
+    answer = forecast(acme, group_by=["service"], limit=2)
 
     assert [row.group["service"] for row in answer.rows] == ["Down", "Up", "other"]
     assert answer.rows[-1].other_groups == 1

@@ -18,7 +18,7 @@ DAY = date(2026, 3, 2)
 
 
 def groups(account: Account, dimension: str) -> dict[str, int]:
-    answer = query_spend(account, SpendQuery(period="month_to_date", group_by=[dimension], top=50))
+    answer = query_spend(account, SpendQuery(period="month_to_date", group_by=[dimension], limit=50))
     return {"/".join(row.group.values()): int(row.amount) for row in answer.rows}
 
 

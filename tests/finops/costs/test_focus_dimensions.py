@@ -73,7 +73,7 @@ def test_every_dimension_of_a_bill_adds_up_as_the_file_does(
     acme: Account, bill: list[dict[str, str]]
 ) -> None:
     for dimension, column in COLUMNS.items():
-        answer = query_spend(acme, SpendQuery(group_by=[dimension], top=50, basis="billed", **EVER))
+        answer = query_spend(acme, SpendQuery(group_by=[dimension], limit=50, basis="billed", **EVER))
         expected = sums(bill, partial(text, column=column), "BilledCost")
         assert {row.group[dimension]: row.amount for row in answer.rows} == expected, dimension
         value, amount = max(expected.items(), key=lambda item: item[1])
@@ -98,7 +98,7 @@ def test_a_billing_account_goes_by_its_name(acme: Account, bill: list[dict[str, 
 def test_list_and_contracted_cost_add_up_as_the_file_does(
     acme: Account, bill: list[dict[str, str]], measure: Any, column: str
 ) -> None:
-    answer = query_spend(acme, SpendQuery(group_by=["service"], top=50, measure=measure, **EVER))
+    answer = query_spend(acme, SpendQuery(group_by=["service"], limit=50, measure=measure, **EVER))
     assert {row.group["service"]: row.amount for row in answer.rows} == sums(
         bill, lambda row: row["ServiceName"], column
     )
@@ -116,7 +116,7 @@ def test_list_and_contracted_cost_add_up_as_the_file_does(
 def test_quantities_add_up_by_unit_as_the_file_does(
     acme: Account, bill: list[dict[str, str]], measure: Any, column: str, unit: str
 ) -> None:
-    answer = query_spend(acme, SpendQuery(group_by=["region"], top=50, measure=measure, **EVER))
+    answer = query_spend(acme, SpendQuery(group_by=["region"], limit=50, measure=measure, **EVER))
     by_unit = sums(bill, lambda row: row[unit], column)
     assert {total.currency: total.amount for total in answer.totals} == by_unit
     assert {(row.group["region"], row.currency): row.amount for row in answer.rows} == sums(
@@ -207,7 +207,7 @@ def test_a_folded_answer_of_quantities_keeps_its_units(acme: Account) -> None:
         measure="consumed_quantity",
         group_by=["service"],
         compare_to="previous_period",
-        top=20,
+        limit=20,
     )
     answer = fit_to_size(query_spend(acme, query), lambda one: len(one.rows) <= 3)
     document = msgspec.to_builtins(answer, builtin_types=(Decimal, date))

@@ -83,7 +83,7 @@ def test_groups_that_ended_are_listed_and_not_in_other(acme: Account) -> None:
     add_source(acme, [*small, cost(date(2026, 3, 19), 1), cost(date(2026, 2, 1), 1000, service="gone")])
 
     answer = query_spend(
-        acme, SpendQuery(period="month_to_date", group_by=["service"], compare_to="previous_period", top=3)
+        acme, SpendQuery(period="month_to_date", group_by=["service"], compare_to="previous_period", limit=3)
     )
 
     ended_service = next(row for row in answer.rows if row.group["service"] == "gone")
@@ -238,7 +238,7 @@ def test_the_largest_changes_are_listed_and_not_the_largest_amounts(acme: Accoun
         ]
         + [cost(day, 1, service="daily") for day in days(date(2026, 1, 1), date(2026, 3, 18))],
     )
-    spend_query = SpendQuery(period="last_month", group_by=["service"], compare_to="previous_period", top=2)
+    spend_query = SpendQuery(period="last_month", group_by=["service"], compare_to="previous_period", limit=2)
     pages = (
         spend_query,
         replace(spend_query, group_by=["service", "region"]),

@@ -29,7 +29,7 @@ def answer(acme: Account) -> SpendAnswer:
         granularity="week",
         group_by=["service"],
         compare_to="previous_period",
-        top=10,
+        limit=10,
     )
     return query_spend(acme, query)
 

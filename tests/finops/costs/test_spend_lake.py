@@ -23,7 +23,7 @@ def plan(account: Account, days: DateRange, previous: DateRange | None = None) -
         basis="billed",
         categories=("Usage",),
         granularity="month",
-        top=10,
+        limit=10,
         compared=previous and days,
         previous=previous,
     )

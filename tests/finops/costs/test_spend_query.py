@@ -33,7 +33,7 @@ questions = st.builds(
     filters=st.lists(filters, max_size=12),
     basis=st.sampled_from([None, "billed", "amortized"]),
     charge_categories=st.lists(texts, max_size=3),
-    top=st.integers(1, 50),
+    limit=st.integers(1, 50),
     compare_to=st.sampled_from(["none", "previous_period", "previous_year"]),
     measure=st.sampled_from(get_args(Measure)),
 )

@@ -40,7 +40,7 @@ def filter_of(dimension: str, *values: str) -> list[Filter]:
 @pytest.mark.parametrize(("basis", "index"), [("billed", 0), ("amortized", 1)])
 def test_services_tags_and_totals_are_those_of_the_raw_file(sample: Account, basis: str, index: int) -> None:
     for dimension, by in (("service", "service"), ("tag:environment", "tag:environment")):
-        answer = query_spend(sample, september(group_by=[dimension], basis=basis, top=50))
+        answer = query_spend(sample, september(group_by=[dimension], basis=basis, limit=50))
 
         amounts = {row.group[dimension]: row.amount for row in answer.rows}
         absent = "(untagged)" if dimension.startswith("tag:") else "(none)"

@@ -48,7 +48,7 @@ questions = st.builds(
     group_by=st.lists(st.sampled_from(DIMENSIONS), max_size=2, unique=True),
     basis=st.sampled_from(["billed", "amortized"]),
     charge_categories=st.lists(st.sampled_from(CATEGORIES[:-1]), unique=True),
-    top=st.integers(1, 4),
+    limit=st.integers(1, 4),
 )
 # Without shrinking: an example writes files, and shrinking one took five minutes.
 PROPERTY = settings(
@@ -85,7 +85,7 @@ def _check_rows(answer: SpendAnswer, plain: _Plain, query: SpendQuery) -> None:
         rows = [row for row in answer.rows if row.currency == total.currency]
         listing = [row for row in rows if not row.other_groups]
         expected = plain.groups(total.currency)
-        assert len(listing) == min(query.top, len(expected))
+        assert len(listing) == min(query.limit, len(expected))
         assert sum(row.other_groups for row in rows) == len(expected) - len(listing)
         assert exact(row.amount for row in rows) == total.amount
         for row in listing:

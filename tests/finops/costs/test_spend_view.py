@@ -151,7 +151,7 @@ def test_a_large_credit_is_not_hidden_in_other(acme: Account) -> None:
     lines = [cost(DAY, amount, service=f"s{amount}") for amount in (5, 4, 3, 2, 1)]
     add_source(acme, [*lines, cost(DAY, -50, service="credit")])
 
-    answer = query_spend(acme, SpendQuery(period="month_to_date", group_by=["service"], top=2))
+    answer = query_spend(acme, SpendQuery(period="month_to_date", group_by=["service"], limit=2))
 
     assert [(row.group["service"], row.amount, row.other_groups) for row in answer.rows] == [
         ("s5", Decimal(5), 0),

@@ -107,7 +107,7 @@ def spend(account: Account, *group_by: str, **options: Any) -> dict[tuple[Any, .
         start_date=FIRST,
         end_date=LAST,
         group_by=list(group_by),
-        top=200,
+        limit=200,
         **{"basis": "billed", **options},
     )
     answer = query_spend(account, query)

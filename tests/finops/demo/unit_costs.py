@@ -108,7 +108,7 @@ def _check(
         end_date=days[1],
         basis="billed",
         charge_categories=["Usage"],
-        top=100,
+        limit=100,
     )
     whole = query_unit_cost(account, query)
     used = sum(usage.values(), Fraction())

@@ -83,7 +83,7 @@ def test_parts_add_up_to_the_converted_total_and_to_a_plain_sum(
         file += [f"{day},{currency},USD,{rate:f}" for day, rate in zip(days, values, strict=True)]
     upload_rates(account=acme, actor=ACTOR, content="\n".join(file).encode(), name="rates.csv")
 
-    answer = spend(acme, "USD", group_by=group_by, granularity="week", basis=basis, top=2)
+    answer = spend(acme, "USD", group_by=group_by, granularity="week", basis=basis, limit=2)
 
     expected = plain_totals(rows, by_day, "billed_cost" if basis == "billed" else "effective_cost")
     assert {name: amount for name, amount in totals(answer).items() if amount} == {

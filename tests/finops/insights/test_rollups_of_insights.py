@@ -80,13 +80,15 @@ def spend(account: Account, **given: Any) -> Any:
 
 QUESTIONS: dict[str, Callable[[Account], Any]] = {
     "total with change": lambda acme: spend(acme, granularity="day", compare_to="previous_period"),
-    "by service and tag": lambda acme: spend(acme, group_by=["service", "tag:env"], top=2, basis="amortized"),
-    "by resource": lambda acme: spend(acme, group_by=["resource"], top=2),
+    "by service and tag": lambda acme: spend(
+        acme, group_by=["service", "tag:env"], limit=2, basis="amortized"
+    ),
+    "by resource": lambda acme: spend(acme, group_by=["resource"], limit=2),
     "filtered": lambda acme: spend(
         acme, group_by=["sku"], filters=[CostFilter(dimension="service", op="not_in", values=["EC2"])]
     ),
     "after splits": lambda acme: spend(acme, group_by=["service"], splits="after", granularity="month"),
-    "change by service": lambda acme: change(acme, group_by=["service"], top=1),
+    "change by service": lambda acme: change(acme, group_by=["service"], limit=1),
     "change by tag": lambda acme: change(acme, group_by=["tag:env"], basis="amortized"),
     "commitments": lambda acme: commitment_utilization(acme, CommitmentQuery(**DAYS, granularity="week")),
     "values": lambda acme: list_dimension_values(acme, "account"),

@@ -74,7 +74,9 @@ def test_each_section_is_the_answer_of_the_page_that_shows_it(account_with_repor
     days: dict[str, Any] = {"start_date": first, "end_date": last}
     spend = SpendQuery(**days, group_by=["service"], compare_to="previous_period")
     assert report.spend == query_spend(account_with_report, spend)
-    assert report.change.answer == explain_spend_change(account_with_report, SpendChangeQuery(**days, top=8))
+    assert report.change.answer == explain_spend_change(
+        account_with_report, SpendChangeQuery(**days, limit=8)
+    )
     statuses = {each.name: each for each in budget_statuses(account_with_report, day=last)}
     assert {each.name: each for each in report.budgets.answer or ()} == statuses
     assert report.savings.answer == list_savings(account_with_report, SavingsQuery(limit=5), evidence=0)

@@ -141,11 +141,13 @@ PROPERTY = settings(
 
 
 @PROPERTY
-@given(rows=st.lists(lines, min_size=4, max_size=30), top=st.integers(1, 5))
-def test_customers_and_rest_add_up_to_the_whole(split_source: CostSource, rows: list[Any], top: int) -> None:
+@given(rows=st.lists(lines, min_size=4, max_size=30), limit=st.integers(1, 5))
+def test_customers_and_rest_add_up_to_the_whole(
+    split_source: CostSource, rows: list[Any], limit: int
+) -> None:
     store_lines(split_source.account, split_source, [*rows, cost_line(10, 0, "-", currency="USD")])
 
-    answer = query_unit_cost(split_source.account, by_customer(splits="after", top=top))
+    answer = query_unit_cost(split_source.account, by_customer(splits="after", limit=limit))
 
     for total in answer.totals:
         with localcontext(prec=60):

@@ -103,7 +103,7 @@ def test_the_first_page_has_charts_with_their_figures(cast: Cast, saas_account: 
 def test_every_row_is_in_the_csv_exactly(cast: Cast, saas_account: Account) -> None:
     client = signed_in(cast.viewer)
 
-    rows = csv_of(client, usage_metric="requests", mode="per_customer", period="last_30_days", top=10)
+    rows = csv_of(client, usage_metric="requests", mode="per_customer", period="last_30_days", limit=10)
     rows_by_key = {(row["customer id"] or row["values"], row["currency"]): row for row in rows}
 
     assert rows_by_key["globex", "USD"] | {"reason": "", "note": ""} == {

@@ -363,7 +363,7 @@ def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account)
     ]
     add_data(acme, lines, [usage_event(1, f"c{n:02}", 2) for n in range(1, 31)])
 
-    answer = cost_per_unit(acme, by_customer(top=5))
+    answer = cost_per_unit(acme, by_customer(limit=5))
     (rest_row,) = [row for row in answer.rows if row.status == "rest"]
 
     assert sum(row.cost for row in answer.rows) == answer.totals[0].cost == 930
@@ -386,7 +386,7 @@ def test_unmatched_customers_are_listed_however_many_match(acme: Account) -> Non
     ]
     add_data(acme, lines, [*events, event(date(2026, 1, 1), "silent", 1)])
 
-    answer = cost_per_unit(acme, by_customer(top=2))
+    answer = cost_per_unit(acme, by_customer(limit=2))
 
     assert [row.customer_id for row in answer.rows if row.status in ("no_usage", "no_cost")] == [
         "silent",

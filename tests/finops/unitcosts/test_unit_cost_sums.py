@@ -182,7 +182,7 @@ def test_both_modes_equal_plain_sums(
     )
     fields = {"usage_metric": "requests", "start_date": START, "end_date": END, "granularity": granularity}
 
-    each = query_unit_cost(acme, UnitCostQuery(**fields, mode="per_customer", top=100))  # type: ignore[arg-type]
+    each = query_unit_cost(acme, UnitCostQuery(**fields, mode="per_customer", limit=100))  # type: ignore[arg-type]
     total = query_unit_cost(acme, UnitCostQuery(**fields))  # type: ignore[arg-type]
 
     check(each, reference)

@@ -56,7 +56,7 @@ def test_rows_by_customer_add_up_and_say_names_and_shares(usage: Account) -> Non
 
 
 def test_the_rest_is_one_row(usage: Account) -> None:
-    answer = usage_in_march(usage, group_by=["customer"], top=1)
+    answer = usage_in_march(usage, group_by=["customer"], limit=1)
 
     assert [(row.value, row.quantity, row.other_groups) for row in answer.rows] == [
         ("globex", Decimal(70), 0),
@@ -66,7 +66,7 @@ def test_the_rest_is_one_row(usage: Account) -> None:
 
 
 def test_the_rest_of_a_last_value_is_the_last_of_the_rest_and_no_sum(usage: Account) -> None:
-    answer = usage_in_march(usage, usage_metric="seats", group_by=["dimension:Region"], top=1)
+    answer = usage_in_march(usage, usage_metric="seats", group_by=["dimension:Region"], limit=1)
 
     assert answer.quantity == 11
     assert [(row.value, row.quantity, row.share) for row in answer.rows] == [
@@ -199,7 +199,7 @@ def test_too_many_buckets_say_what_to_ask_instead(usage: Account) -> None:
 
 def test_every_group_apart_for_an_export(usage: Account) -> None:
     answer = query_usage(
-        usage, UsageQuery(usage_metric="requests", **MARCH, group_by=["customer"], top=1), all_groups=True
+        usage, UsageQuery(usage_metric="requests", **MARCH, group_by=["customer"], limit=1), all_groups=True
     )
     assert [row.value for row in answer.rows] == ["globex", "initech", "ümläut/株"]
     assert answer.truncated == ""

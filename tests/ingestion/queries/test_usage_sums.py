@@ -66,7 +66,7 @@ questions = st.builds(
     by=st.sampled_from(["", "customer", "dimension:region", "dimension:Region", "dimension:nobody"]),
     customers=st.sampled_from([(), ("a", "ü'雪")]),
     dimensions=filters,
-    top=st.sampled_from([None, 1, 2]),
+    limit=st.sampled_from([None, 1, 2]),
 )
 # Without shrinking: an example writes files.
 PROPERTY = settings(
@@ -177,7 +177,7 @@ class Plain:
         listing = {group.value: group for group in groups if group.value is not None}
         assert count == len(expected)
         assert len(listing) == (
-            len(expected) if self.asked.top is None else min(self.asked.top, len(expected))
+            len(expected) if self.asked.limit is None else min(self.asked.limit, len(expected))
         )
         for name, group in listing.items():
             self._check_group(group, expected[name])

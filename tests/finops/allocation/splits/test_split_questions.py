@@ -251,7 +251,7 @@ def test_both_sides_of_a_comparison_are_after_the_splits(payer: Account) -> None
 def test_the_ranking_is_of_what_is_left(payer: Account) -> None:
     split(payer)
 
-    answer = ask_spend(payer, top=1)
+    answer = ask_spend(payer, limit=1)
 
     usd = [row for row in answer.rows if row.currency == "USD"]
     assert [(row.group["tag:app"], row.amount, row.other_groups) for row in usd] == [

@@ -110,7 +110,7 @@ questions = st.builds(
     filters=st.one_of(st.just([]), st.lists(filters, max_size=2)),
     basis=st.sampled_from(["billed", "amortized"]),
     charge_categories=st.lists(st.sampled_from(CATEGORIES), unique=True),
-    top=st.integers(1, 8),
+    limit=st.integers(1, 8),
     splits=st.just("after"),
 )
 PROPERTY = settings(

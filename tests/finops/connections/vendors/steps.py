@@ -73,5 +73,5 @@ def connect(cast: Cast, connector: str, **values: object) -> CostConnection:
 
 def spend_by(account: Account, dimension: str, start: date, end: date, **more: Any) -> dict[str, Decimal]:
     """What a question about spend answers, by value."""
-    query = SpendQuery(group_by=[dimension], start_date=start, end_date=end, basis="billed", top=50, **more)
+    query = SpendQuery(group_by=[dimension], start_date=start, end_date=end, basis="billed", limit=50, **more)
     return {row.group[dimension]: row.amount for row in query_spend(account, query).rows}

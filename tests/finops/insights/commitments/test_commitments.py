@@ -217,7 +217,7 @@ def test_rows_by_type_buckets_by_day_and_currencies_apart(acme: Account) -> None
 def test_the_commitments_that_are_not_listed_are_summed(acme: Account) -> None:
     lines = [commitment_line(str(n), "Unused", commitment_id=f"sp-{n}") for n in range(1, 6)]
     answer = utilization(
-        acme, lines, CommitmentQuery(start_date=JANUARY.start_date, end_date=JANUARY.end_date, top=2)
+        acme, lines, CommitmentQuery(start_date=JANUARY.start_date, end_date=JANUARY.end_date, limit=2)
     )
 
     assert [(row.commitment, row.unused_cost) for row in answer.rows] == [
@@ -409,16 +409,16 @@ lines = st.builds(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(rows=st.lists(lines, min_size=1, max_size=30), top=st.integers(1, 3))
+@given(rows=st.lists(lines, min_size=1, max_size=30), limit=st.integers(1, 3))
 def test_rows_and_buckets_add_up_to_the_totals(
-    acme: Account, source: CostSource, rows: list[Line], top: int
+    acme: Account, source: CostSource, rows: list[Line], limit: int
 ) -> None:
     store_lines(acme, source, rows)
 
     answer = commitment_utilization(
         acme,
         CommitmentQuery(
-            start_date=JANUARY.start_date, end_date=JANUARY.end_date, granularity="week", top=top
+            start_date=JANUARY.start_date, end_date=JANUARY.end_date, granularity="week", limit=limit
         ),
     )
 

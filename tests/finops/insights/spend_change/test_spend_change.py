@@ -193,7 +193,7 @@ def test_the_moves_that_are_not_listed_are_summed_in_other(acme: Account) -> Non
             end_date=MONTHS.end_date,
             previous_start_date=MONTHS.previous_start_date,
             previous_end_date=MONTHS.previous_end_date,
-            top=2,
+            limit=2,
         ),
     )
 

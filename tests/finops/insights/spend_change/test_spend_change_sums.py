@@ -51,10 +51,10 @@ lines = st.builds(
 @given(
     rows=st.lists(lines, max_size=40),
     group_by=st.lists(st.sampled_from(["service", "region", "sku"]), min_size=1, max_size=2, unique=True),
-    top=st.integers(1, 4),
+    limit=st.integers(1, 4),
 )
 def test_the_parts_of_a_change_add_up_to_it(
-    acme: Account, source: CostSource, rows: list[Line], group_by: list[str], top: int
+    acme: Account, source: CostSource, rows: list[Line], group_by: list[str], limit: int
 ) -> None:
     days = [JANUARY.replace(day=day) for day in range(1, 32)] + [
         FEBRUARY.replace(day=day) for day in range(1, 29)
@@ -70,7 +70,7 @@ def test_the_parts_of_a_change_add_up_to_it(
             previous_start_date=JANUARY,
             previous_end_date=date(2026, 1, 31),
             group_by=group_by,
-            top=top,
+            limit=limit,
         ),
     )
 
