@@ -21,7 +21,7 @@ from msgspec import inspect
 from finops.costs.dimensions import registry
 from finops.lib.errors import UserError, nearest_choices, unknown_value
 from finops.lib.periods import PERIOD_ALIASES
-from finops.lib.renamed_fields import RENAMED_FIELDS
+from finops.lib.renamed_fields import new_name
 
 HOST_ARGUMENTS = frozenset(
     (
@@ -153,9 +153,8 @@ def _refuse_unknown(name: str, valid_names: list[str], *, path: str, owner: str)
     where, word = (path, "field") if path else (owner, "argument")
     close = nearest_choices(name, valid_names, limit=3)
     hint = f" Nearest: {', '.join(close)}." if close else ""
-    new_name = RENAMED_FIELDS.get(_snake_case(name))
-    if new_name in valid_names:
-        hint = f' It is called "{new_name}".'
+    if current := new_name(_snake_case(name), valid_names):
+        hint = f' It is called "{current}".'
     elif "filters" in valid_names and name in {kind.name for kind in registry.kinds()}:
         # Assistants write {"service": "EC2"} for a filter.
         hint = f' To filter by a dimension: "filters": [{{"dimension": {_excerpt(name)}, "values": [...]}}].'

@@ -8,19 +8,24 @@ SEP, every other client those of the profile, which came first.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from django.utils.timezone import localtime
+from msgspec.structs import replace
 
+from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.alerts.events.event_types import EVENT_TYPES, Arguments, EventType
+from finops.alerts.events.event_types import EVENT_TYPES, Arguments, BudgetArguments, EventType
 from finops.alerts.models import EventSubscription
+from finops.alerts.queries import find_budget
 from finops.alerts.senders.event import CallbackProblem
 from finops.alerts.services import subscribe as store_subscription
 from finops.alerts.services import unsubscribe as delete_subscription
 from finops.alerts.services.event_subscriptions import EventLimit
+from finops.lib.cost_access import cost_access
 from finops.lib.errors import UserError, nearest_choices
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
@@ -84,7 +89,7 @@ def subscribe(request: EventRequest) -> Result:
         row = store_subscription(
             credential=request.call.credential,
             event=kind.name,
-            arguments=arguments,
+            arguments=_with_budget_id(arguments, request.call.account),
             url=_text(delivery, "url"),
             secret=_text(delivery, "secret"),
             lifetime=_lifetime(request.params),
@@ -103,6 +108,8 @@ def subscribe(request: EventRequest) -> Result:
 def unsubscribe(request: EventRequest) -> Result:
     """Delete a subscription. Raises RpcError; for clients of the extension also if there is no such subscription."""
     kind, arguments, delivery = _read(request)
+    with suppress(UserError):  # of a budget that was deleted: by ID
+        arguments = _with_budget_id(arguments, request.call.account)
     with account_scope(request.call.account):
         was_living = delete_subscription(
             credential=request.call.credential,
@@ -152,6 +159,15 @@ def _read(request: EventRequest) -> tuple[EventType, Arguments, Mapping[str, Any
         return kind, decode_arguments(kind.arguments, arguments, tool=name), delivery
     except UserError as error:
         raise RpcError(Code.INVALID_PARAMS, error.message) from error
+
+
+def _with_budget_id(arguments: Arguments, account: Account) -> Arguments:
+    """Return the arguments with the ID of a budget that has a name. Raises UserError for an unknown budget."""
+    if not isinstance(arguments, BudgetArguments):
+        return arguments
+    # Only who reads the whole account subscribes, and only the ID of a budget is read.
+    with account_scope(account), cost_access(None):
+        return replace(arguments, budget=find_budget(account, arguments.budget))
 
 
 def _check_access(request: EventRequest) -> None:

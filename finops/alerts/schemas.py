@@ -15,7 +15,7 @@ TriggerName = Literal["budget", "anomaly", "digest"]
 
 
 class SubscriptionsQuery(msgspec.Struct, frozen=True, kw_only=True):
-    trigger: Annotated[list[TriggerName], Meta(description="Default: all.")] = []
+    triggers: list[TriggerName] = []
     channel: Annotated[int | str | None, Meta(description="Name or ID, from listAlertChannels.")] = None
     budget: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
@@ -26,7 +26,7 @@ DeliveryStatusName = Literal["waiting", "delivered", "failed"]
 
 
 class DeliveriesQuery(msgspec.Struct, frozen=True, kw_only=True):
-    status: Annotated[list[DeliveryStatusName], Meta(description="Default: all.")] = []
+    statuses: list[DeliveryStatusName] = []
     channel: Annotated[int | str | None, Meta(description="Name or ID, from listAlertChannels.")] = None
     include_tests: Annotated[bool, Meta(description="Include test messages.")] = True
     limit: Annotated[int, Meta(ge=1, le=50)] = 20

@@ -22,8 +22,8 @@ ScopeName = Literal["account", "cost_source", "team", "cost_tag"]
 
 
 class BudgetsQuery(msgspec.Struct, frozen=True, kw_only=True):
-    status: Annotated[list[StatusName], Meta(description="Default: all.")] = []
-    scope: Annotated[list[ScopeName], Meta(description="Default: all.")] = []
+    statuses: list[StatusName] = []
+    scopes: list[ScopeName] = []
     limit: Annotated[int, Meta(ge=1, le=50)] = 50
     cursor: str = ""
 

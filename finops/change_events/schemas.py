@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from finops.change_events.models import ChangeEvent
+from finops.costs.spend_query import MAX_FILTERS, CostFilter
 from finops.lib.answers import AccountAnswer
 
 KindName = Literal["deployment", "release", "change", "purchase", "incident", "note"]
@@ -24,7 +25,9 @@ class ChangeEventsQuery(msgspec.Struct, frozen=True, kw_only=True):
     start_date: date | None = None
     end_date: date | None = None
     kinds: Annotated[list[KindName], Meta(description="Default: all.")] = []
-    scope: Annotated[dict[str, list[str]], Meta(description='{"service": ["EC2"]}: only of these.')] = {}
+    filters: Annotated[
+        list[CostFilter], Meta(description="On their scope; as querySpend.", max_length=MAX_FILTERS)
+    ] = []
     limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT)] = 20
     cursor: str = ""
 

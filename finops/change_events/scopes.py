@@ -15,8 +15,6 @@ from finops.change_events.event_rules import dimension_name
 from finops.costs.aliases import candidates
 from finops.costs.former_names import text_passes
 from finops.lib.chart_markers import DimensionFilter
-from finops.lib.errors import UserError
-from finops.lib.sentences import quote
 
 Scope = Mapping[str, Sequence[str]]
 POSITIVE_OPS: Final = {"not_in": "in", "not_contains": "contains"}
@@ -40,21 +38,6 @@ class ScopeFilter:
         op = POSITIVE_OPS.get(self.op, self.op)
         texts = [text.casefold() for text in candidates(self.dimension, value)]
         return any(text_passes(op, text, self.values) for text in texts) != (op != self.op)
-
-
-def scope_filters(scope: Scope) -> list[ScopeFilter]:
-    """Filters for events about these values. Raises UserError for an unknown dimension."""
-    filters = []
-    for dimension, values in scope.items():
-        name = dimension_name(dimension)
-        if name is None:
-            raise UserError(
-                f"scope: {quote(dimension[:60])} is no dimension of cost (see getAccountContext).",
-                field="scope",
-                value=dimension[:60],
-            )
-        filters.append(_scope_filter(name, "in", values))
-    return filters
 
 
 def scope_filters_of(filters: Iterable[DimensionFilter]) -> list[ScopeFilter]:

@@ -14,7 +14,7 @@ from msgspec import inspect
 from accounts.audit import Actor
 from accounts.models import Account
 from finops.lib.errors import UserError, nearest_choices
-from finops.lib.renamed_fields import RENAMED_FIELDS
+from finops.lib.renamed_fields import new_name
 
 Body = dict[str, Any]
 """A row as the file has it: texts, lists and maps, without what is at its default."""
@@ -61,10 +61,10 @@ def _check_names(raw: Any, kind: inspect.Type, place: str) -> None:
     for name, value in raw.items():
         where = f"{place}.{name}" if place else str(name)
         if name not in fields:
-            new_name, close = RENAMED_FIELDS.get(name), nearest_choices(str(name), fields, limit=3)
+            close = nearest_choices(str(name), fields, limit=3)
             hint = f" Nearest: {', '.join(close)}." if close else ""
-            if new_name in fields:
-                hint = f' It is called "{new_name}".'
+            if current := new_name(str(name), fields):
+                hint = f' It is called "{current}".'
             raise UserError(f"{where} does not exist.{hint} Fields: {', '.join(fields)}.", field=where)
         _check_names(value, fields[name], where)
 

@@ -139,7 +139,7 @@ class _BudgetEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     name: str
     amount: Decimal
     currency: str
-    period: str = "monthly"
+    frequency: str = "monthly"
     cost_source: str = ""
     team: str = ""
     cost_tag: str = ""
@@ -158,7 +158,7 @@ def _budget_entry(row: Budget) -> _BudgetEntry:
         name=row.name,
         amount=row.amount,
         currency=row.currency,
-        period=row.period,
+        frequency=row.period,
         cost_source=row.cost_source.name if row.cost_source else "",
         team=row.team.name if row.team else "",
         cost_tag=row.cost_tag.key if row.cost_tag else "",
@@ -205,7 +205,7 @@ def _budget_draft(entry: _BudgetEntry) -> BudgetDraft:
         name=entry.name,
         amount=entry.amount,
         currency=entry.currency,
-        period=entry.period,
+        period=entry.frequency,
         scope=ScopeDraft(
             scope=scope or "account",
             cost_source=entry.cost_source,

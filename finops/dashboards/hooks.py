@@ -35,9 +35,8 @@ def dashboards_of_dimension(account: Account, dimension: str) -> list[str]:
 def _uses(config: dict[str, object], dimension: str) -> bool:
     if f"cost_tag:{config.get('cost_tag', '')}".casefold() == dimension:
         return True
-    groups = config.get("group_by", "")
-    filters = config.get("filters", [])
-    dimensions = [*(groups if isinstance(groups, list) else [groups])]
+    groups, filters = config.get("group_by", []), config.get("filters", [])
+    dimensions = [*(groups if isinstance(groups, list) else [])]
     dimensions += (
         [item.get("dimension", "") for item in filters if isinstance(item, dict)]
         if isinstance(filters, list)

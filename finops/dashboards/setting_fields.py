@@ -24,6 +24,9 @@ COMMON: Final = (
 )
 """Settings that a type does not need to declare."""
 
+OF_SEVERAL: Final = ("checks", "dimensions")
+"""Kinds of settings with several values; a list with a setting of another kind has one at most."""
+
 
 def _settings(kind: WidgetType[Any]) -> list[tuple[FieldInfo, Setting]]:
     """Yield each field of the type's config except the filters, with its setting."""
@@ -38,6 +41,8 @@ def fields_of(kind: WidgetType[Any], config: Config | None) -> list[Setting]:
     for info, setting in _settings(kind):
         value = getattr(config, info.name) if config is not None else _default(info)
         choices = setting.choices() if callable(setting.choices) else setting.choices
+        if isinstance(value, list) and setting.kind not in OF_SEVERAL:
+            value = next(iter(value), "")
         fields.append(replace(setting, choices=choices, value="" if value is None else value))
     return fields
 
@@ -45,7 +50,7 @@ def fields_of(kind: WidgetType[Any], config: Config | None) -> list[Setting]:
 def _default(info: FieldInfo) -> Any:
     if info.default is not msgspec.NODEFAULT:
         return info.default
-    return "" if info.default_factory is msgspec.NODEFAULT else []
+    return "" if info.default_factory is msgspec.NODEFAULT else info.default_factory()
 
 
 def config_from_form(kind: WidgetType[Any], params: Mapping[str, Sequence[str]]) -> Config:
@@ -56,7 +61,7 @@ def config_from_form(kind: WidgetType[Any], params: Mapping[str, Sequence[str]])
         raw["filters"] = msgspec.to_builtins(filters)
     for info, setting in _settings(kind):
         values = list(params.get(info.name, ()))
-        if setting.kind in ("checks", "dimensions"):
+        if setting.kind in OF_SEVERAL or (values and isinstance(_default(info), list)):
             raw[info.name] = [value for value in values if value]
         elif values and (values[-1] or setting.may_be_empty):
             raw[info.name] = values[-1]

@@ -46,7 +46,7 @@ def _ai_spend() -> list[WidgetDraft]:
             "spend_by",
             (4, 0, 8, 4),
             "By vendor this month",
-            group_by="ai_vendor",
+            group_by=["ai_vendor"],
             period=month,
             filters=of_ai,
         ),
@@ -54,7 +54,7 @@ def _ai_spend() -> list[WidgetDraft]:
             "spend_over_time",
             (0, 4, 12, 5),
             "Last 90 days by model",
-            group_by="ai_model",
+            group_by=["ai_model"],
             granularity="week",
             period=quarter,
             filters=of_ai,
@@ -66,9 +66,9 @@ def _ai_spend() -> list[WidgetDraft]:
             group_by=["ai_model", "ai_token_type"],
             filters=of_ai,
         ),
-        draft("spend_by", (6, 9, 6, 6), "By person", group_by="ai_person", filters=of_ai),
-        draft("spend_by", (0, 15, 6, 5), "By API key", group_by="ai_key", filters=of_ai),
-        draft("top_movers", (6, 15, 6, 5), "Changes by model", group_by="ai_model", filters=of_ai),
+        draft("spend_by", (6, 9, 6, 6), "By person", group_by=["ai_person"], filters=of_ai),
+        draft("spend_by", (0, 15, 6, 5), "By API key", group_by=["ai_key"], filters=of_ai),
+        draft("top_movers", (6, 15, 6, 5), "Changes by model", group_by=["ai_model"], filters=of_ai),
     ]
 
 
@@ -79,7 +79,7 @@ def _spend_overview(account: Account) -> list[WidgetDraft]:
         draft("anomalies", (8, 0, 4, 4)),
         draft("spend_over_time", (0, 4, 7, 5), "Last 30 days by service"),
         draft("top_movers", (7, 4, 5, 5)),
-        draft("spend_by", (0, 9, 6, 5), "By region", group_by="region"),
+        draft("spend_by", (0, 9, 6, 5), "By region", group_by=["region"]),
         draft("commitment_utilization", (6, 9, 6, 5)),
     ]
     if not Budget.objects.filter(account=account).exists():
@@ -88,5 +88,5 @@ def _spend_overview(account: Account) -> list[WidgetDraft]:
     if metric is not None:
         drafts.append(draft("unit_cost", (0, 14, 6, 5), metric.name, unit_metric=metric.name))
     if UsageMetric.objects.filter(account=account).exists():
-        drafts.append(draft("usage", (6, 14, 6, 5), group_by="customer"))
+        drafts.append(draft("usage", (6, 14, 6, 5), group_by=["customer"]))
     return drafts

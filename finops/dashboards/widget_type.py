@@ -30,9 +30,16 @@ from finops.costs.spend_query import (
 Bucket = Literal["day", "week", "month"]
 ListLength = Annotated[int, Meta(ge=1, le=25)]
 Dimension = Annotated[str, Meta(min_length=1, max_length=200)]
+Dimensions = Annotated[list[Dimension], Meta(max_length=1)]
+OneDimension = Annotated[list[Dimension], Meta(min_length=1, max_length=1)]
 Filters = Annotated[list[CostFilter], Meta(max_length=MAX_FILTERS)]
 Name = Annotated[str, Meta(max_length=255)]
 Choices = Sequence[tuple[Any, str]]
+
+
+def by_service() -> list[str]:
+    """The default of groups that are not the total."""
+    return ["service"]
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

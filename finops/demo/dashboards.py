@@ -44,7 +44,7 @@ def _widgets() -> list[WidgetDraft]:
             "Monthly spend by provider",
             period="last_12_months",
             granularity="month",
-            group_by="provider",
+            group_by=["provider"],
         ),
         draft("savings", (0, 18, 6, 5), "Savings opportunities", limit=6),
         draft("commitment_utilization", (6, 18, 6, 5), "Commitments", limit=4),
@@ -57,7 +57,11 @@ def _widgets() -> list[WidgetDraft]:
     for usage in UsageMetric.objects.filter(name="documents_processed"):
         drafts.append(
             draft(
-                "usage", (6, 13, 6, 5), "Documents by customer", usage_metric=usage.name, group_by="customer"
+                "usage",
+                (6, 13, 6, 5),
+                "Documents by customer",
+                usage_metric=usage.name,
+                group_by=["customer"],
             )
         )
     return drafts

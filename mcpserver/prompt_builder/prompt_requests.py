@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from finops.lib.errors import UserError, nearest_choices
-from finops.lib.renamed_fields import RENAMED_FIELDS
+from finops.lib.renamed_fields import new_name
 from mcpserver.coerce import is_empty
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
@@ -84,10 +84,8 @@ def _argument(prompt: Prompt, name: str) -> PromptArgument:
             return argument
     valid_names = [each.name for each in prompt.arguments]
     takes = f"Arguments: {', '.join(valid_names)}." if valid_names else "It takes no arguments."
-    new_name = RENAMED_FIELDS.get(name)
-    unknown = (
-        f'{name}. It is called "{new_name}".' if new_name in valid_names else _unknown(name, valid_names)
-    )
+    current = new_name(name, valid_names)
+    unknown = f'{name}. It is called "{current}".' if current else _unknown(name, valid_names)
     raise _invalid(f"{prompt.name} has no argument {unknown} {takes}")
 
 

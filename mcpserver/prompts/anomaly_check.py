@@ -89,7 +89,7 @@ def anomaly_check(ctx: PromptContext) -> Script:
                 {},
                 "Whether a gap, a late bill or a restated month explains it instead.",
             ),
-            Step("listAlertSubscriptions", {"trigger": ["anomaly"]}, "Alerts on anomalies."),
+            Step("listAlertSubscriptions", {"triggers": ["anomaly"]}, "Alerts on anomalies."),
         ],
         then=THEN,
         answer=ANSWER,

@@ -63,7 +63,7 @@ def budget_health(ctx: PromptContext) -> Script:
         steps=[
             Step(
                 "listBudgets",
-                {"scope": [scope_name] if scope_name else []},
+                {"scopes": [scope_name] if scope_name else []},
                 "Each budget in its current period, worst first: spent, forecast, status and why."
                 + (f" Read the one with id {budget.pk} out of it." if budget else ""),
             ),
@@ -71,7 +71,7 @@ def budget_health(ctx: PromptContext) -> Script:
             *([] if budget else [_spend_without_budget_step(period, by, basis)]),
             Step(
                 "listAlertSubscriptions",
-                {"trigger": ["budget"], "budget": budget.pk if budget else None},
+                {"triggers": ["budget"], "budget": budget.pk if budget else None},
                 "Alerts on budget thresholds.",
             ),
         ],

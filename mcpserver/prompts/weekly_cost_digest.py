@@ -70,7 +70,7 @@ def weekly_cost_digest(ctx: PromptContext) -> Script:
             ),
             Step(
                 "listBudgets",
-                {"status": ["warning", "exceeded"], "scope": scope, "limit": 10},
+                {"statuses": ["warning", "exceeded"], "scopes": scope, "limit": 10},
                 "Budgets that are exceeded, or will be."
                 + (" Only those of the given team or source." if scope else ""),
             ),

@@ -59,7 +59,7 @@ def list_alert_channels(call: ToolCall, arguments: ListAlertChannelsArguments) -
     title="List alert subscriptions",
     access=ToolAccess.READ,
     description="Which alerts go to which channel: budget thresholds, anomalies, digests.",
-    examples=[{}, {"trigger": ["budget"], "limit": 5}],
+    examples=[{}, {"triggers": ["budget"], "limit": 5}],
 )
 def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> AlertSubscriptionsAnswer:
     arguments = replace(
@@ -67,7 +67,7 @@ def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> A
         channel=queries.find_channel(arguments.channel),
         budget=queries.find_budget(call.account, arguments.budget),
     )
-    url = call.console_url(PAGE, {"trigger": arguments.trigger[0]} if len(arguments.trigger) == 1 else None)
+    url = call.console_url(PAGE, {"trigger": arguments.triggers[0]} if len(arguments.triggers) == 1 else None)
 
     def make_answer(limit: int) -> AlertSubscriptionsAnswer:
         answer = queries.list_alert_subscriptions(call.account, replace(arguments, limit=limit))
@@ -81,11 +81,11 @@ def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> A
     title="List alert deliveries",
     access=ToolAccess.READ,
     description="Alerts sent, newest first, with delivery status.",
-    examples=[{}, {"status": ["failed", "waiting"], "include_tests": False, "limit": 5}],
+    examples=[{}, {"statuses": ["failed", "waiting"], "include_tests": False, "limit": 5}],
 )
 def list_alert_deliveries(call: ToolCall, arguments: DeliveriesQuery) -> AlertDeliveriesAnswer:
     arguments = replace(arguments, channel=queries.find_channel(arguments.channel))
-    params: dict[str, str] = {"status": arguments.status[0]} if len(arguments.status) == 1 else {}
+    params: dict[str, str] = {"status": arguments.statuses[0]} if len(arguments.statuses) == 1 else {}
     if arguments.channel is not None:
         params["channel"] = str(arguments.channel)
     url = call.console_url(f"{PAGE}deliveries/", params)

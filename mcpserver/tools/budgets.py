@@ -30,7 +30,7 @@ PAGE = "budgets/"
     description="""
         Budgets in their current period, worst first: spend, forecast for its end, status and reason.
     """,
-    examples=[{}, {"status": ["warning", "exceeded"], "scope": ["account"], "limit": 5}],
+    examples=[{}, {"statuses": ["warning", "exceeded"], "scopes": ["account"], "limit": 5}],
 )
 def list_budgets(call: ToolCall, arguments: BudgetsQuery) -> BudgetsAnswer:
     url = _page(call, arguments)
@@ -44,7 +44,7 @@ def list_budgets(call: ToolCall, arguments: BudgetsQuery) -> BudgetsAnswer:
 
 def _page(call: ToolCall, query: BudgetsQuery) -> str:
     """Return the URL of the budgets page. The page filters by one status and one scope only."""
-    page_filters = (("status", query.status), ("scope", query.scope))
+    page_filters = (("status", query.statuses), ("scope", query.scopes))
     return call.console_url(PAGE, {name: values[0] for name, values in page_filters if len(values) == 1})
 
 

@@ -20,7 +20,7 @@ PAGE = "events/"
     description="""
         Deployments, releases, incidents, purchases and notes of all days, newest first.
     """,
-    examples=[{}, {"kinds": ["deployment"], "scope": {"service": ["EC2"]}}],
+    examples=[{}, {"kinds": ["deployment"], "filters": [{"dimension": "service", "values": ["EC2"]}]}],
 )
 def list_change_events(call: ToolCall, arguments: ChangeEventsQuery) -> ChangeEventsAnswer:
     # The page filters by one kind; the answer may have several.

@@ -16,13 +16,13 @@ from tests.mcpserver.mcp_client import McpClient
 OLD_NAMES = [
     (tool, old, new)
     for tool in registry
-    for old, new in RENAMED_FIELDS.items()
+    for old, new in RENAMED_FIELDS
     if new in tool.input_schema["properties"] and old not in tool.input_schema["properties"]
 ]
 OLD_PROMPT_NAMES = [
     (prompt.name, old, new)
     for prompt in registry.prompts()
-    for old, new in RENAMED_FIELDS.items()
+    for old, new in RENAMED_FIELDS
     if new in {each.name for each in prompt.arguments}
 ]
 ROW = re.compile(r"^\| `(\w+)` \| ([a-z, ]+) \| .+ \|$", re.MULTILINE)
@@ -34,8 +34,6 @@ TYPES = {
     "object": "object",
     "string": "text",
 }
-# A list where several are possible; and the scope of change events, which has dimensions and values.
-OF_SEVERAL_TYPES = {"scope", "status", "trigger"}
 
 
 def documented() -> dict[str, str]:
@@ -61,15 +59,14 @@ def test_a_name_of_arguments_has_one_type_in_all_tools_which_is_documented() -> 
         for argument in prompt.arguments:
             types.setdefault(argument.name, {"text"})
 
-    assert documented() == {name: ", ".join(sorted(kinds)) for name, kinds in types.items()}
-    assert {name for name, kinds in types.items() if len(kinds) > 1} == OF_SEVERAL_TYPES
+    assert {name: {kind} for name, kind in documented().items()} == types
 
 
 def test_no_tool_or_prompt_has_an_old_name_beside_the_new_one() -> None:
     names = [set(tool.input_schema["properties"]) for tool in registry]
     names += [{each.name for each in prompt.arguments} for prompt in registry.prompts()]
 
-    for old, new in RENAMED_FIELDS.items():
+    for old, new in RENAMED_FIELDS:
         assert any(new in each for each in names)
         assert not any({old, new} <= each for each in names)
 

@@ -86,8 +86,8 @@ def test_status_and_scope_narrow_the_list(cast: Cast, account_with_spend: Accoun
     fill(account_with_spend, 6)
     mcp_client = McpClient(mint(cast))
 
-    exceeded = mcp_client.ask("listBudgets", status=["exceeded"])
-    sources = mcp_client.ask("listBudgets", scope=["cost_source"], status="ok")
+    exceeded = mcp_client.ask("listBudgets", statuses=["exceeded"])
+    sources = mcp_client.ask("listBudgets", scopes=["cost_source"], statuses="ok")
 
     assert {row["status"] for row in exceeded["budgets"]} == {"exceeded"}
     assert {row["scope"] for row in sources["budgets"]} <= {"cost_source"}
@@ -103,8 +103,8 @@ def test_an_unknown_status_or_a_cursor_of_another_query_is_refused_with_the_vali
     mcp_client = McpClient(mint(cast))
     page = mcp_client.ask("listBudgets", limit=1)
 
-    assert "exceeded" in mcp_client.problem("listBudgets", status=["red"])
-    assert "cursor" in mcp_client.problem("listBudgets", status=["ok"], cursor=page["cursor"])
+    assert "exceeded" in mcp_client.problem("listBudgets", statuses=["red"])
+    assert "cursor" in mcp_client.problem("listBudgets", statuses=["ok"], cursor=page["cursor"])
 
 
 def test_another_accounts_budgets_are_not_there(cast: Cast, account_with_spend: Account) -> None:

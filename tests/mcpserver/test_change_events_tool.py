@@ -81,8 +81,21 @@ def test_an_event_that_names_another_value_of_an_asked_dimension_does_not_fit(
     note(acme, "ec2", scope={"service": ["EC2"], "region": ["eu-west-1"]})
     note(acme, "all")
 
-    assert sorted(titles(mcp_client, scope=scope)) == expected
-    assert mcp_client.ask("listChangeEvents", scope=scope)["total_events"] == len(expected)
+    filters = [{"dimension": name, "values": values} for name, values in scope.items()]
+
+    assert sorted(titles(mcp_client, filters=filters)) == expected
+    assert mcp_client.ask("listChangeEvents", filters=filters)["total_events"] == len(expected)
+
+
+def test_filters_have_the_operators_of_filters_on_cost(acme: Account, mcp_client: McpClient) -> None:
+    note(acme, "s3", scope={"service": ["Amazon Simple Storage Service"]})
+    note(acme, "ec2", scope={"service": ["EC2"]})
+    note(acme, "all")
+
+    for op, expected in (("not_in", ["all", "s3"]), ("contains", ["all", "ec2"]), ("absent", ["all"])):
+        values = [] if op == "absent" else ["ec2"]
+        filters = [{"dimension": "service", "op": op, "values": values}]
+        assert sorted(titles(mcp_client, filters=filters)) == expected
 
 
 def test_pages_follow_each_other_while_events_come(acme: Account, mcp_client: McpClient) -> None:
@@ -101,7 +114,7 @@ def test_pages_follow_each_other_while_events_come(acme: Account, mcp_client: Mc
     ("arguments", "message"),
     [
         ({"start_date": "2026-03-02", "end_date": "2026-03-01"}, "is before start_date"),
-        ({"scope": {"colour": ["red"]}}, "'colour' is no dimension of cost"),
+        ({"filters": [{"dimension": "colour", "values": ["red"]}]}, "'colour' is no dimension of cost"),
         ({"cursor": "abc"}, "cursor does not belong to these arguments"),
     ],
 )
@@ -119,8 +132,8 @@ def test_an_answer_that_does_not_count_all_events_of_a_scope_says_so_first(
         note(acme, f"v{number}", scope={"service": ["EC2"]}, occurred_at=NOON + timedelta(hours=number))
         note(acme, f"s3 v{number}", scope={"service": ["S3"]}, occurred_at=NOON + timedelta(hours=number))
 
-    answer = mcp_client.ask("listChangeEvents", scope={"service": ["amazon ec2"]})
+    answer = mcp_client.ask("listChangeEvents", filters=[{"dimension": "service", "values": ["amazon ec2"]}])
 
-    assert answer["summary"].startswith("'Acme' has more than 2 change events that fit the scope")
+    assert answer["summary"].startswith("'Acme' has more than 2 change events that fit the filters")
     assert answer["warnings"] == ["Only the newest 2 of these events are listed. Use fewer days."]
     assert [each["title"] for each in answer["events"]] == ["v2", "v1"]

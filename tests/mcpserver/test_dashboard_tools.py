@@ -43,7 +43,7 @@ def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: McpClient)
         {
             "type": "spend_by",
             "title": "Regions",
-            "config": {"group_by": "region", "limit": 3},
+            "config": {"group_by": ["region"], "limit": 3},
             "position": {"x": 0, "y": 0, "w": 6, "h": 5},
         },
         {"type": "total", "title": "", "config": {}, "position": {"x": 6, "y": 0, "w": 3, "h": 3}},

@@ -184,7 +184,7 @@ class EventEvaluation:
             reached = [
                 crossing
                 for status in statuses
-                if arguments.budget_id in (0, status.id)
+                if arguments.budget in (None, status.id)
                 for crossing in crossings(
                     arguments.thresholds,
                     arguments.measure,

@@ -34,7 +34,7 @@ class AnomalyArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 class BudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    budget_id: Annotated[int, Meta(description="From listBudgets. 0: every budget.", ge=0)] = 0
+    budget: Annotated[int | str | None, Meta(description="Name or ID. Default: every budget.")] = None
     thresholds: Annotated[
         list[Annotated[int, Meta(ge=1, le=1000)]],
         Meta(description="Percent of the amount.", min_length=1, max_length=10),

@@ -67,7 +67,7 @@ class DeliveriesPage(msgspec.Struct, frozen=True, kw_only=True):
 def deliveries(account: Account, query: DeliveriesQuery) -> DeliveriesPage:
     """Return a page of deliveries, newest first, and the total number. Two queries. `channel` is an id."""
     matches = _filtered_deliveries(account, query)
-    question = (sorted(query.status), query.channel, query.include_tests)
+    question = (sorted(query.statuses), query.channel, query.include_tests)
     after = _after(key_of(query.cursor, *question), query.cursor)
     rows = list(_with_firing(matches.filter(after))[: query.limit + 1])
     page = rows[: query.limit]
@@ -117,8 +117,8 @@ def attempts_of(stored_attempts: Sequence[object]) -> tuple[Attempt, ...]:
 
 def _filtered_deliveries(account: Account, query: DeliveriesQuery) -> QuerySet[AlertDelivery]:
     rows = AlertDelivery.objects.filter(account=account)
-    if query.status:
-        rows = rows.filter(status__in=query.status)
+    if query.statuses:
+        rows = rows.filter(status__in=query.statuses)
     if query.channel is not None:
         rows = rows.filter(channel_id=int(query.channel))
     return rows if query.include_tests else rows.filter(is_test=False)

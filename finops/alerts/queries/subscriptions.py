@@ -73,7 +73,7 @@ RELATED = ("channel", "budget", "cost_source", "team", "cost_tag", "saved_view",
 def alert_subscriptions(account: Account, query: SubscriptionsQuery) -> SubscriptionsPage:
     """Return a page of subscriptions, newest first, and the total number. Three queries. `channel` and
     `budget` are ids. UserError for a cursor of another query."""
-    question = (sorted(query.trigger), query.channel, query.budget)
+    question = (sorted(query.triggers), query.channel, query.budget)
     offset = offset_of(query.cursor, *question)
     matches = _filtered_subscriptions(account, query)
     total = matches.count()
@@ -107,8 +107,8 @@ def _visible_subscriptions(account: Account) -> QuerySet[AlertSubscription]:
 
 def _filtered_subscriptions(account: Account, query: SubscriptionsQuery) -> QuerySet[AlertSubscription]:
     rows = _visible_subscriptions(account)
-    if query.trigger:
-        rows = rows.filter(trigger__in=query.trigger)
+    if query.triggers:
+        rows = rows.filter(trigger__in=query.triggers)
     if query.channel is not None:
         rows = rows.filter(channel_id=int(query.channel))
     if query.budget is not None:

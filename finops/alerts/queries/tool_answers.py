@@ -78,7 +78,7 @@ def list_alert_subscriptions(account: Account, query: SubscriptionsQuery) -> Ale
     page = alert_subscriptions(account, query)
     paused_count = sum(each.paused for each in page.subscriptions)
     noun = _count_text(page.total, "alert subscription")
-    filter_note = " of the requested ones" if query.trigger or query.channel or query.budget else ""
+    filter_note = " of the requested ones" if query.triggers or query.channel or query.budget else ""
     return AlertSubscriptionsAnswer(
         account=_account(account),
         summary=f"{quote(account.name)} has {noun}{filter_note}{f'; {paused_count} of those listed paused' if paused_count else ''}.",
@@ -115,7 +115,7 @@ def list_alert_deliveries(account: Account, query: DeliveriesQuery) -> AlertDeli
         summary=_deliveries_summary(account, query, page.total, page.deliveries),
         deliveries=[_delivery(each) for each in page.deliveries],
         cursor=page.cursor,
-        truncated="Older deliveries: use cursor, or filter by status." if page.cursor else "",
+        truncated="Older deliveries: use cursor, or filter by statuses." if page.cursor else "",
         warnings=[],
         hint="A delivery's page shows all attempts; members can resend it there.",
     )
@@ -184,7 +184,7 @@ def _delivery(row: DeliveryRow) -> DeliveryLine:
 
 
 def _deliveries_summary(account: Account, query: DeliveriesQuery, total: int, page: list[DeliveryRow]) -> str:
-    is_filtered = bool(query.status or query.channel is not None or not query.include_tests)
+    is_filtered = bool(query.statuses or query.channel is not None or not query.include_tests)
     deliveries_text = f"{_count_text(total, 'alert delivery')}{' of those asked for' if is_filtered else ''}"
     states = [
         (label, sum(each.status == value and not each.is_partial for each in page))

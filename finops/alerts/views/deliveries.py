@@ -81,7 +81,7 @@ def _filters(every: list[DeliveryRow]) -> list[ListFilter[DeliveryRow]]:
 def _query(params: QueryDict) -> DeliveriesQuery:
     status = params.get("status", "")
     statuses: list[Any] = [status] if status in AlertDelivery.Status.values else []
-    return DeliveriesQuery(status=statuses, channel=id_of(params.get("channel", "")))
+    return DeliveriesQuery(statuses=statuses, channel=id_of(params.get("channel", "")))
 
 
 @account_page()

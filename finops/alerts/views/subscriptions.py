@@ -65,7 +65,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     triggers: list[Any] = [trigger] if trigger in AlertSubscription.Trigger.values else []
     context = {
         "has_channels": bool(every) or AlertChannel.objects.exists(),
-        "mcp_arguments": as_arguments(SubscriptionsQuery(trigger=triggers)),
+        "mcp_arguments": as_arguments(SubscriptionsQuery(triggers=triggers)),
     }
     return SUBSCRIPTIONS.response(request, every, "alerts/subscriptions.html", context)
 

@@ -39,7 +39,7 @@ _WORST_FIRST = {EXCEEDED: 0, WARNING: 1, OK: 2}
 
 def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | None = None) -> BudgetsAnswer:
     """Return a page of the query's budgets, most urgent first. Cost as `budget_statuses`, whatever the page."""
-    question = (sorted(query.status), sorted(query.scope), clock.today())
+    question = (sorted(query.statuses), sorted(query.scopes), clock.today())
     offset = offset_of(query.cursor, *question)
     sources = load_sources(account).for_planning
     every = budget_statuses(account, sources=sources, deadline=deadline)
@@ -47,8 +47,8 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
         (
             each
             for each in every
-            if (not query.status or each.status in query.status)
-            and (not query.scope or each.scope in query.scope)
+            if (not query.statuses or each.status in query.statuses)
+            and (not query.scopes or each.scope in query.scopes)
         ),
         key=lambda each: (_WORST_FIRST[each.status], each.name.casefold()),
     )
@@ -63,7 +63,7 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
         data_through=sources.coverage.complete_through,
         budgets=[_row(each) for each in page],
         cursor=next_cursor(following, *question) if remaining > 0 else "",
-        truncated=f"{remaining} more budgets. Use cursor for the next page, or filter by status."
+        truncated=f"{remaining} more budgets. Use cursor for the next page, or filter by statuses."
         if remaining > 0
         else "",
         warnings=[*notes.warnings, *_warnings(account, sources, every)],

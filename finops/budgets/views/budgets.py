@@ -133,7 +133,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     context |= {
         "listing": listing,
         "view": apply_overrides(sources.view, basis=None, charge_categories=()),
-        "mcp_arguments": as_arguments(BudgetsQuery(status=_statuses(request.GET.get("status", "")))),
+        "mcp_arguments": as_arguments(BudgetsQuery(statuses=_statuses(request.GET.get("status", "")))),
         "suggestion": None if statuses else _first_suggestion(request),
     }
     return render(request, "budgets/budgets.html", context)

@@ -7,11 +7,12 @@ from datetime import UTC, date, datetime, time
 from django.db.models import Q, QuerySet
 
 from accounts.models import Account
+from finops.change_events.event_rules import dimension_name
 from finops.change_events.models import ChangeEvent
 from finops.change_events.queries.scope_conditions import ids_that_fit
 from finops.change_events.queries.visible import visible_events
 from finops.change_events.schemas import ChangeEventRow, ChangeEventsAnswer, ChangeEventsQuery, origin_of
-from finops.change_events.scopes import scope_filters
+from finops.change_events.scopes import scope_filters_of
 from finops.lib.answers import AccountRef
 from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
 from finops.lib.errors import UserError
@@ -22,7 +23,7 @@ MAX_READ = 20_000
 """The maximum of events within a scope that are listed and counted, the newest."""
 
 CANDIDATES = "Events are candidates by scope and time, not causes. explainSpendChange ranks the events near a change of spend."
-NO_EVENT_HINT = "Widen the days, kinds or scope. Members connect sources of events under Connections."
+NO_EVENT_HINT = "Widen the days, kinds or filters. Members connect sources of events under Connections."
 
 
 def listed_events(*, kind: str = "", origin: str = "", search: str = "") -> QuerySet[ChangeEvent]:
@@ -47,7 +48,8 @@ def list_change_events(account: Account, query: ChangeEventsQuery) -> ChangeEven
     Three queries. Raises UserError for days in the wrong order, an unknown dimension and an invalid cursor.
     """
     _check_days(query)
-    filters = scope_filters(query.scope)
+    _check_dimensions(query)
+    filters = scope_filters_of(query.filters)
     question = (account.pk, query.start_date, query.end_date, tuple(query.kinds), tuple(filters))
     rows = _matching_events(query)
     warnings, is_cut = [], False
@@ -119,6 +121,17 @@ def _check_days(query: ChangeEventsQuery) -> None:
         )
 
 
+def _check_dimensions(query: ChangeEventsQuery) -> None:
+    for each in query.filters:
+        if dimension_name(each.dimension) is None:
+            name = each.dimension[:60]
+            raise UserError(
+                f"filters: {quote(name)} is no dimension of cost (see getAccountContext).",
+                field="filters",
+                value=name,
+            )
+
+
 def _matching_events(query: ChangeEventsQuery) -> QuerySet[ChangeEvent]:
     rows = events_between(query.start_date or date.min, query.end_date or date.max)
     return rows.filter(kind__in=query.kinds) if query.kinds else rows
@@ -145,7 +158,7 @@ def _summary(
     account: Account, query: ChangeEventsQuery, listed: list[ChangeEvent], total: int, *, is_cut: bool
 ) -> str:
     when = _days_text(query)
-    of = " that fit the scope" if query.scope else ""
+    of = " that fit the filters" if query.filters else ""
     kinds = f" of kind {join_with_and(list(query.kinds))}" if query.kinds else ""
     if not total:
         return f"{quote(account.name)} has no change events{kinds}{of}{when}."

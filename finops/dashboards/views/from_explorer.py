@@ -74,7 +74,7 @@ def widget_of_question(query: SpendQuery, title: str = "") -> WidgetDraft:
         ],
         basis=query.basis,
         granularity="day" if query.granularity == "none" else query.granularity,
-        group_by=query.group_by[0] if query.group_by else "",
+        group_by=query.group_by[:1],
         limit=min(query.limit, MAX_TOP),
         splits=query.splits,
     )

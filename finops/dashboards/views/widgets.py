@@ -181,5 +181,4 @@ def _readable(request: AccountRequest, kind: WidgetType[Any]) -> Config | None:
 
 
 def _group_dimensions(config: Config | None) -> list[str]:
-    groups = getattr(config, "group_by", [])
-    return [name for name in ([groups] if isinstance(groups, str) else groups) if name]
+    return list(getattr(config, "group_by", []))

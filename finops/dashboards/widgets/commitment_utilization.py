@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from msgspec import Meta
 
 from finops.costs.spend_query import SpendQuery
 from finops.dashboards.widget_type import (
@@ -24,7 +26,7 @@ Grouping = Literal["commitment", "type"]
 class CommitmentUtilizationConfig(DatedConfig, frozen=True, kw_only=True):
     __doc__ = None
     filters: Filters = []
-    group_by: Grouping = "commitment"
+    group_by: Annotated[list[Grouping], Meta(description="Default: commitment.", max_length=1)] = []
     limit: ListLength = 5
 
 
@@ -45,7 +47,7 @@ class CommitmentUtilizationWidget(WidgetType[CommitmentUtilizationConfig]):
     def read(self, context: WidgetContext[CommitmentUtilizationConfig]) -> dict[str, Any]:
         config = context.config
         query = CommitmentQuery(
-            group_by=[config.group_by], limit=config.limit, filters=context.filters, **context.days
+            group_by=[*config.group_by], limit=config.limit, filters=context.filters, **context.days
         )
         answer = commitment_utilization(context.account, query, deadline=context.deadline)
         return {"answer": answer, "params": query.to_params(), "by": query.by}

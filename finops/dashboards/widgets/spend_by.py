@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from finops.costs.spend_query import SpendQuery, Splits
-from finops.dashboards.widget_type import CostConfig, Dimension, ListLength, SpendWidget, WidgetContext
+from finops.dashboards.widget_type import (
+    CostConfig,
+    ListLength,
+    OneDimension,
+    SpendWidget,
+    WidgetContext,
+    by_service,
+)
 
 
 class SpendByConfig(CostConfig, frozen=True, kw_only=True):
     __doc__ = None
-    group_by: Annotated[Dimension, Meta(description="A dimension.")] = "service"
+    group_by: Annotated[OneDimension, Meta(description="Default: service.")] = msgspec.field(
+        default_factory=by_service
+    )
     limit: ListLength = 8
     splits: Splits = "before"
 
@@ -25,4 +35,4 @@ class SpendByWidget(SpendWidget[SpendByConfig]):
     order, width, height = 20, 6, 5
 
     def query(self, context: WidgetContext[SpendByConfig]) -> SpendQuery:
-        return context.spend_query(group_by=[context.config.group_by], limit=context.config.limit)
+        return context.spend_query(group_by=context.config.group_by, limit=context.config.limit)

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from finops.costs.charts import marked_tables, series_tables
 from finops.costs.spend_query import SpendQuery, Splits
-from finops.dashboards.widget_type import Bucket, CostConfig, ListLength, Setting, SpendWidget, WidgetContext
+from finops.dashboards.widget_type import (
+    Bucket,
+    CostConfig,
+    Dimensions,
+    ListLength,
+    Setting,
+    SpendWidget,
+    WidgetContext,
+    by_service,
+)
 
 
 class SpendOverTimeConfig(CostConfig, frozen=True, kw_only=True):
     __doc__ = None
     granularity: Bucket = "day"
-    group_by: Annotated[str, Meta(description="A dimension, or empty for the total.", max_length=200)] = (
-        "service"
+    group_by: Annotated[Dimensions, Meta(description="Empty: the total. Default: service.")] = msgspec.field(
+        default_factory=by_service
     )
     limit: ListLength = 5
     splits: Splits = "before"
@@ -32,8 +42,9 @@ class SpendOverTimeWidget(SpendWidget[SpendOverTimeConfig]):
 
     def query(self, context: WidgetContext[SpendOverTimeConfig]) -> SpendQuery:
         config = context.config
-        groups = [config.group_by] if config.group_by else []
-        return context.spend_query(granularity=config.granularity, group_by=groups, limit=config.limit)
+        return context.spend_query(
+            granularity=config.granularity, group_by=config.group_by, limit=config.limit
+        )
 
     def read(self, context: WidgetContext[SpendOverTimeConfig]) -> dict[str, Any]:
         data = super().read(context)

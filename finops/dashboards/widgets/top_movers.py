@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
+import msgspec
 from msgspec import Meta
 
 from finops.dashboards.widget_type import (
     CheckContext,
     CostConfig,
-    Dimension,
     ListLength,
+    OneDimension,
     Setting,
     WidgetContext,
     WidgetType,
+    by_service,
     word_choices,
 )
 from finops.insights.charts import waterfalls
@@ -25,7 +27,9 @@ Comparison = Literal["previous_period", "previous_year"]
 
 class TopMoversConfig(CostConfig, frozen=True, kw_only=True):
     __doc__ = None
-    group_by: Annotated[Dimension, Meta(description="A dimension.")] = "service"
+    group_by: Annotated[OneDimension, Meta(description="Default: service.")] = msgspec.field(
+        default_factory=by_service
+    )
     compare_to: Comparison = "previous_period"
     limit: ListLength = 6
 
@@ -42,7 +46,7 @@ class TopMoversWidget(WidgetType[TopMoversConfig]):
     def query(self, context: WidgetContext[TopMoversConfig]) -> SpendChangeQuery:
         config = context.config
         return SpendChangeQuery(
-            group_by=[config.group_by],
+            group_by=config.group_by,
             compare_to=config.compare_to,
             filters=context.filters,
             basis=config.basis,

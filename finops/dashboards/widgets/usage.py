@@ -11,6 +11,7 @@ from finops.dashboards.widget_type import (
     CheckContext,
     Choices,
     DatedConfig,
+    Dimensions,
     ListLength,
     Name,
     Setting,
@@ -29,7 +30,7 @@ class UsageConfig(DatedConfig, frozen=True, kw_only=True):
     __doc__ = None
     usage_metric: Annotated[Name, Meta(description="Empty: the first.")] = ""
     granularity: Bucket = "day"
-    group_by: Annotated[str, Meta(description="customer, dimension:<key>, or empty.", max_length=200)] = ""
+    group_by: Annotated[Dimensions, Meta(description="customer, or dimension:<key>.")] = []
     limit: ListLength = 5
 
 
@@ -56,20 +57,20 @@ class UsageWidget(WidgetType[UsageConfig]):
         metrics = metrics_of(context.account) if config.usage_metric else []
         if config.usage_metric and (metrics or not context.plans_ahead):
             find_metric(metrics, config.usage_metric)
-        group = config.group_by
-        if group and group != "customer" and not (group.startswith("dimension:") and group != "dimension:"):
-            raise UserError(
-                f"group_by: {group[:60]!r} is not valid. Use customer, dimension:<key>, or empty.",
-                field="group_by",
-                value=group,
-            )
+        for group in config.group_by:
+            if group != "customer" and not (group.startswith("dimension:") and group != "dimension:"):
+                raise UserError(
+                    f"group_by: {group[:60]!r} is not valid. Use customer, dimension:<key>, or empty.",
+                    field="group_by",
+                    value=group,
+                )
 
     def read(self, context: WidgetContext[UsageConfig]) -> dict[str, Any]:
         config = context.config
         query = UsageQuery(
             usage_metric=config.usage_metric,
             granularity=config.granularity,
-            group_by=[config.group_by] if config.group_by else [],
+            group_by=config.group_by,
             limit=config.limit,
             **context.days,
         )

@@ -13,8 +13,9 @@ from finops.change_events.models import ChangeEvent
 from finops.change_events.queries import events_between, events_that_fit
 from finops.change_events.ranking import ScopeCost, best_candidates, time_share
 from finops.change_events.schemas import ChangeCandidate
-from finops.change_events.scopes import Scope, ScopeFilter, scope_filters
+from finops.change_events.scopes import Scope, ScopeFilter, scope_filters_of
 from finops.costs.aliases import candidates
+from finops.costs.spend_query import CostFilter
 from finops.insights.anomalies.causes import AnomalyCause, Causes
 from finops.insights.anomalies.rows import counted_members, incident_causes
 from finops.insights.models import Anomaly, Incident
@@ -33,14 +34,14 @@ UNKNOWN: Final = Decimal("0.5")
 
 
 def incident_candidates(
-    incidents: Sequence[Incident], asked: Scope | None = None
+    incidents: Sequence[Incident], filters: Sequence[CostFilter] = ()
 ) -> tuple[dict[int, list[ChangeCandidate]], str]:
     """Return ranked events by primary key of the incident, and a sentence if there are more events than are evaluated;
-    load incidents with `with_members`. Only events that fit the query's scope. One query."""
+    load incidents with `with_members`. Only events that fit the filters. One query."""
     if not incidents or not sees_whole_account():
         return {}, ""
     near = reduce(or_, (events_between(days.start, days.end) for days in _days_near(incidents)))
-    events = events_that_fit(near, scope_filters(asked or {}), MAX_READ + 1)
+    events = events_that_fit(near, scope_filters_of(filters), MAX_READ + 1)
     candidates = {each.pk: _candidates(each, events[:MAX_READ]) for each in incidents}
     return candidates, NOT_ALL_EVENTS if len(events) > MAX_READ else ""
 

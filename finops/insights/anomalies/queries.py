@@ -20,6 +20,7 @@ from finops.costs.aliases import candidates
 from finops.costs.answers import AccountRef, MoneyAmount
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_words import NO_BILL, incomplete_words
+from finops.costs.spend_query import CostFilter
 from finops.exchange_rates.missing_rates import missing_rate_clause, without_rate
 from finops.insights.anomalies.candidates import incident_candidates
 from finops.insights.anomalies.display import (
@@ -247,8 +248,8 @@ def _with_candidates(
     """Return rows with the change events near each that fit the scope of the query, and a warning if not all events
     were evaluated. Three queries if there are anomalies."""
     incidents = with_members(Incident.objects.filter(pk__in=[each.pk for each, _figures in page]))
-    scope = {name: [value] for name, value in query.scope_values.items()}
-    beside, not_all = incident_candidates(list(incidents), scope) if page else ({}, "")
+    filters = [CostFilter(dimension=name, values=[value]) for name, value in query.scope_values.items()]
+    beside, not_all = incident_candidates(list(incidents), filters) if page else ({}, "")
     rows = [
         replace(row, candidates=beside.get(incident.pk, []))
         for row, (incident, _figures) in zip(listed, page, strict=True)

@@ -76,7 +76,7 @@ class SimulationPageQuery(UrlQuery, frozen=True, kw_only=True):
         return [
             UsageGrowth(
                 percent=self.growth_percent,
-                metric=self.growth_metric,
+                usage_metric=self.growth_metric,
                 quantity=self.growth_quantity,
                 dimension=self.growth_dimension if self.growth_value else "",
                 values=[self.growth_value] if self.growth_value else [],
@@ -163,7 +163,7 @@ def _growth_fields(query: SimulationQuery) -> dict[str, Any]:
     for each in query.growth:
         return {
             "growth_percent": each.percent,
-            "growth_metric": each.metric,
+            "growth_metric": each.usage_metric,
             "growth_quantity": each.quantity,
             "growth_dimension": each.dimension,
             "growth_value": next(iter(each.values), ""),

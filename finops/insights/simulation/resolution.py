@@ -176,14 +176,14 @@ class _Growth:
 def _shares(reader: CostReader, rules: Sequence[UsageGrowth], days: DateRange) -> _Growth:
     growth = _Growth()
     for each in rules:
-        if not each.metric:
+        if not each.usage_metric:
             growth.shares.append(exact_product(each.percent or Decimal(0), PERCENT))
             continue
-        question = UsageQuery(usage_metric=each.metric, start_date=days.start, end_date=days.end)
+        question = UsageQuery(usage_metric=each.usage_metric, start_date=days.start, end_date=days.end)
         usage = query_usage(reader.account, question, deadline=reader.deadline)
         share = ratio(each.quantity or Decimal(0), usage.quantity) if usage.quantity else None
         if share is None or usage.quantity is None or usage.quantity < 0:
-            raise UserError(f"growth: {quote(each.metric)} has no usage in these days.", field="growth")
+            raise UserError(f"growth: {quote(each.usage_metric)} has no usage in these days.", field="growth")
         growth.shares.append(exact_difference(share.quantize(_SHARE_PLACES), Decimal(1)))
         name = quote(usage.metric)
         growth.notes.append(f"{name} is {exact_number(usage.quantity)} in these days, of all customers.")
@@ -236,7 +236,7 @@ def _check_scope(field: str, dimension: str, values: Sequence[str]) -> None:
 
 
 def _check_growth(growth: UsageGrowth) -> None:
-    if growth.metric:
+    if growth.usage_metric:
         quantity = growth.quantity
         if growth.percent is not None or quantity is None or not quantity.is_finite() or quantity < 0:
             raise UserError(

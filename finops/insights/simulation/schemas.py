@@ -27,8 +27,8 @@ class UsageGrowth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     percent: Annotated[Decimal | None, Meta(description="-100 to 10000.")] = None
     dimension: str = ""
     values: list[str] = []
-    metric: Annotated[str, Meta(description="Grows as this usage metric to quantity.")] = ""
-    quantity: Annotated[Decimal | None, Meta(description="Of metric.")] = None
+    usage_metric: Annotated[str, Meta(description="Grows as this usage metric to quantity.")] = ""
+    quantity: Annotated[Decimal | None, Meta(description="Of usage_metric.")] = None
 
 
 class Purchase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -65,8 +65,8 @@ def end_name(ending: Sequence[str]) -> str:
 def growth_name(growth: UsageGrowth) -> str:
     scope = _scope(growth.dimension, growth.values)
     usage = f"Usage of {scope}" if scope else "All usage"
-    if growth.metric:
-        return f"{usage} as {quote(growth.metric)} at {exact_number(growth.quantity or Decimal(0))}"
+    if growth.usage_metric:
+        return f"{usage} as {quote(growth.usage_metric)} at {exact_number(growth.quantity or Decimal(0))}"
     percent = growth.percent or Decimal(0)
     return f"{usage} {'+' if percent > 0 else ''}{exact_number(percent)} %"
 

@@ -391,7 +391,7 @@ def test_deliveries_are_listed_newest_first_page_by_page(acme: Account, receiver
     assert [each.id for each in (*first.deliveries, *second.deliveries)] == [row.pk for row in reversed(rows)]
     assert (first.total, second.cursor) == (5, "")
     assert [
-        each.title for each in queries.deliveries(acme, DeliveriesQuery(status=["waiting"])).deliveries
+        each.title for each in queries.deliveries(acme, DeliveriesQuery(statuses=["waiting"])).deliveries
     ] == ["By mail"]
     with pytest.raises(UserError, match="cursor"):
         queries.deliveries(acme, DeliveriesQuery(limit=4, cursor=first.cursor))

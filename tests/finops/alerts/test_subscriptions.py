@@ -355,9 +355,9 @@ def test_the_list_pages_and_filters(acme: Account) -> None:
         subscribe_to_budget(acme, "Cloud", percent)
     subscribe(acme, channel="Chat")
 
-    first = queries.alert_subscriptions(acme, SubscriptionsQuery(trigger=["budget"], limit=3))
+    first = queries.alert_subscriptions(acme, SubscriptionsQuery(triggers=["budget"], limit=3))
     second = queries.alert_subscriptions(
-        acme, SubscriptionsQuery(trigger=["budget"], limit=3, cursor=first.cursor)
+        acme, SubscriptionsQuery(triggers=["budget"], limit=3, cursor=first.cursor)
     )
 
     assert [row.thresholds for row in first.subscriptions + second.subscriptions] == [

@@ -45,7 +45,7 @@ cost_tags:
       - {value: x, when: {dimension: service, op: in, values: [Compute]}}
 budgets:
   - {name: Core, amount: 1500.50, currency: USD, team: Core}
-  - {name: Tag, amount: 10, currency: USD, period: yearly, cost_tag: a, cost_tag_value: x}
+  - {name: Tag, amount: 10, currency: USD, frequency: yearly, cost_tag: a, cost_tag_value: x}
 """
 
 
@@ -208,6 +208,10 @@ def test_a_refused_write_changes_nothing(acme: Account) -> None:
         (
             "version: 1\nunit_metrics:\n  - {name: A, metric: requests}",
             'entry 1: metric does not exist. It is called "usage_metric"',
+        ),
+        (
+            "version: 1\nbudgets:\n  - {name: A, amount: 1, currency: USD, period: monthly}",
+            'entry 1: period does not exist. It is called "frequency"',
         ),
         ("version: &a 1", "anchor or alias"),
         ("version: [", "not YAML"),

@@ -23,7 +23,7 @@ def test_days_filters_and_first_group_of_a_question_are_the_widgets(cast: Cast) 
     assert widget.config == {
         "period": "last_90_days",
         "granularity": "week",
-        "group_by": "region",
+        "group_by": ["region"],
         "limit": 25,
         "filters": [{"dimension": "service", "op": "in", "values": ["EC2", "S3"]}],
     }

@@ -312,7 +312,7 @@ def test_a_widget_shows_one_currency_at_a_time(payer: Account, member: Client, n
 
 def test_a_cost_tag_that_a_board_uses_names_the_board(payer: Account, cast: Cast) -> None:
     create_board(payer, "Weekly", widget("cost_tag_breakdown", cost_tag="ENV"))
-    create_board(payer, "Mine", widget("spend_by", group_by="cost_tag:env"), owner=cast.member)
+    create_board(payer, "Mine", widget("spend_by", group_by=["cost_tag:env"]), owner=cast.member)
 
     with account_scope(payer):
         assert uses_of(payer, "cost_tag:env") == ["dashboard Weekly", "a personal dashboard"]

@@ -40,7 +40,7 @@ def test_a_board_is_made_with_its_widgets_and_written_into_the_audit_log(acme: A
     assert positions(dashboard) == [(0, 0, 3, 3), (6, 0, 6, 4)]
     entry = AuditEntry.objects.get(action="dashboard.create")
     assert entry.target == "Weekly"
-    assert entry.detail["widgets"][1] == "By service (spend_by), 6 x 4 at 6, 0: {}"
+    assert entry.detail["widgets"][1] == 'By service (spend_by), 6 x 4 at 6, 0: {"group_by":["service"]}'
 
 
 def test_the_checks_of_every_type_pass_with_the_least_settings(acme: Account) -> None:
@@ -121,7 +121,7 @@ def test_one_of_two_concurrent_creates_at_the_limit_succeeds(settings: LazySetti
         ),
         (widget("total", (10, 5, 3, 3)), "the dashboard has 12 columns"),
         (
-            widget("spend_by", group_by="servise"),
+            widget("spend_by", group_by=["servise"]),
             r"widgets\[1\] 'Spend by': group_by: 'servise' .*Nearest: .*service",
         ),
         (widget("budget_status", budgets=[12345]), "budgets: 12345 does not exist"),
@@ -132,7 +132,7 @@ def test_one_of_two_concurrent_creates_at_the_limit_succeeds(settings: LazySetti
         (widget("cost_tag_breakdown", cost_tag="nope"), "cost_tag: 'nope' does not exist.*listCostTags"),
         (widget("usage", usage_metric="requests"), "usage_metric: 'requests' does not exist"),
         (
-            widget("usage", group_by="region"),
+            widget("usage", group_by=["region"]),
             ("group_by: 'region' is not valid. Use customer, dimension"),
         ),
         (
@@ -243,7 +243,7 @@ def test_widgets_keep_their_rows_when_others_are_added_moved_and_removed(acme: A
     rows = list(dashboard.widgets.all())
     assert [row.pk for row in rows[:2]] == [first, second]
     assert [place_of(row) for row in rows] == [Place(3, 0, 3, 3), Place(0, 0, 3, 3), Place(6, 0, 3, 3)]
-    assert rows[1].config == {"limit": 3}
+    assert rows[1].config == {"group_by": ["service"], "limit": 3}
     with pytest.raises(UserError, match=r"The widget no longer exists\. Reload the page"):
         services.remove_widget(dashboard=dashboard, actor=ACTOR, widget_id=third)
 

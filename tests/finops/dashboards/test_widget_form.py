@@ -39,7 +39,7 @@ def test_a_widget_is_added_configured_and_removed(payer: Account, member: Client
         "Costly",
         {
             "period": "last_7_days",
-            "group_by": "region",
+            "group_by": ["region"],
             "limit": 3,
             "filters": [{"dimension": "service", "op": "in", "values": ["EC2"]}],
         },
@@ -131,12 +131,13 @@ def test_every_type_of_widget_has_a_preview(payer: Account, member: Client, name
             {"group_by": ["service", "region"], "compare_to": "none"},
             {"group_by": ["service", "region"]},
         ),
-        ("spend_over_time", {"group_by": "", "granularity": "week"}, {"group_by": "", "granularity": "week"}),
+        ("spend_over_time", {"group_by": "", "granularity": "week"}, {"group_by": [], "granularity": "week"}),
         (
             "usage",
             {"usage_metric": "requests", "group_by": "customer"},
-            {"usage_metric": "requests", "group_by": "customer"},
+            {"usage_metric": "requests", "group_by": ["customer"]},
         ),
+        ("commitment_utilization", {"group_by": "type"}, {"group_by": ["type"]}),
         ("text", {"text": "Hello"}, {"text": "Hello"}),
         (
             "anomalies",
@@ -145,7 +146,7 @@ def test_every_type_of_widget_has_a_preview(payer: Account, member: Client, name
         ),
         ("budget_status", {"limit": "2"}, {"limit": 2}),
     ],
-    ids=["table", "spend over time", "usage", "text", "anomalies", "budgets"],
+    ids=["table", "spend over time", "usage", "commitments", "text", "anomalies", "budgets"],
 )
 def test_the_settings_of_a_form_are_stored(
     payer: Account, member: Client, name: str, params: dict[str, Any], config: dict[str, Any]

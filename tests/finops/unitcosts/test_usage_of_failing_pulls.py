@@ -150,7 +150,7 @@ def test_a_simulation_says_it_where_usage_grows_as_a_metric(
     cast: Cast, acme: Account, pull_connection: CostConnection
 ) -> None:
     mcp_client, days = McpClient(mint(cast)), {"start_date": "2026-03-01", "end_date": "2026-03-31"}
-    as_metric, by_percent = [{"metric": "requests", "quantity": 600}], [{"percent": 10}]
+    as_metric, by_percent = [{"usage_metric": "requests", "quantity": 600}], [{"percent": 10}]
     fail(last_success_at=NOON - timedelta(days=12))
 
     with clock.frozen(NOON):

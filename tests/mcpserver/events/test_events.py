@@ -84,11 +84,14 @@ def test_a_budget_that_reaches_a_threshold(
     assert sent_events(acme, callback) == []
 
 
+@pytest.mark.parametrize("by", ["id", "name"])
 def test_one_budget_alone_where_the_subscription_names_it(
-    acme: Account, mcp_client: McpClient, callback: Callback, spend: CostSource
+    acme: Account, mcp_client: McpClient, callback: Callback, spend: CostSource, by: str
 ) -> None:
     own_budget, _other = create_budget(acme, "Mine", 500), create_budget(acme, "Other", 500)
-    subscribe(mcp_client, "budget.threshold_reached", callback, budget_id=own_budget.pk, measure="forecast")
+    named = own_budget.pk if by == "id" else " mine "
+    subscribe(mcp_client, "budget.threshold_reached", callback, budget=named, measure="forecast")
+    assert EventSubscription.objects.get().arguments["budget"] == own_budget.pk
     sent_events(acme, callback)
 
     store_lines(acme, spend, daily_cost(JANUARY, YESTERDAY, 30))

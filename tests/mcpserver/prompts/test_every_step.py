@@ -53,10 +53,10 @@ def as_call(name: str, value: str, argument_texts: dict[str, str]) -> Arguments:
         "budget": {
             "filters.team": ["Growth"],
             "filters.currency": ["USD"],
-            "scope": ["team"],
+            "scopes": ["team"],
             "basis": "amortized",
         },
-        "scope": {"scope": [value]},
+        "scope": {"scopes": [value]},
         "filter_by": {},
         "value": {f"filters.{argument_texts.get('filter_by')}": [value]},
     }

@@ -112,7 +112,7 @@ def test_a_chosen_argument_filters_the_calls(mcp_client: McpClient) -> None:
         ["region"],
     )
     assert (anomalies["team"], anomalies["cost_source"]) == ("Core platform", "Clouds")
-    assert budgets["scope"] == ["team", "cost_source"]
+    assert budgets["scopes"] == ["team", "cost_source"]
     assert 'Only cost of team "Core platform". Only cost of source "Clouds".' in digest
 
 
@@ -125,7 +125,7 @@ def test_a_budget_is_evaluated_in_its_own_period_and_scope(mcp_client: McpClient
         {"dimension": "team", "op": "in", "values": ["Growth"]},
         {"dimension": "currency", "values": ["USD"]},
     ]
-    assert listing[1] == {"scope": ["team"]}
+    assert listing[1] == {"scopes": ["team"]}
     assert forecast[1] == {"period": "year", "filters": filters, "basis": "amortized"}
     assert (spend[1]["start_date"], spend[1]["end_date"]) == ("2026-01-01", "2026-12-31")
     assert spend[1]["filters"] == change[1]["filters"] == filters

@@ -113,11 +113,11 @@ def test_deliveries_are_listed_by_page_and_filtered(cast: Cast, ops: AlertChanne
 
     every = writer.ask("listAlertDeliveries")
     is_error = writer.ask(
-        "listAlertDeliveries", status="failed", channel=ops.pk, include_tests=False, limit=2
+        "listAlertDeliveries", statuses="failed", channel=ops.pk, include_tests=False, limit=2
     )
     last = writer.ask(
         "listAlertDeliveries",
-        status="failed",
+        statuses="failed",
         channel="ops",
         include_tests=False,
         limit=2,

@@ -109,7 +109,9 @@ def test_an_impossible_simulation_is_refused_with_a_correction(
 
 def test_usage_grows_as_a_metric_of_usage_does(acme: Account) -> None:
     add_usage(acme, [event(DAY, "globex", 600), event(date(2026, 2, 1), "globex", 999)])
-    as_metric = UsageGrowth(metric="requests", quantity=Decimal(750), dimension="service", values=["EC2"])
+    as_metric = UsageGrowth(
+        usage_metric="requests", quantity=Decimal(750), dimension="service", values=["EC2"]
+    )
 
     answer = simulate(acme, [on_demand("100"), cost(DAY, 50, service="Mail")], growth=[as_metric])
 
@@ -121,7 +123,7 @@ def test_usage_grows_as_a_metric_of_usage_does(acme: Account) -> None:
 
 @pytest.mark.parametrize("percent", [None, "10"])
 def test_a_metric_needs_its_quantity_and_no_percent(acme: Account, percent: str | None) -> None:
-    rule = UsageGrowth(metric="requests", percent=Decimal(percent) if percent else None)
+    rule = UsageGrowth(usage_metric="requests", percent=Decimal(percent) if percent else None)
 
     with pytest.raises(UserError, match="the quantity that it grows to"):
         simulate(acme, [on_demand("100")], growth=[rule])
@@ -131,4 +133,4 @@ def test_a_metric_without_usage_in_these_days_says_nothing_of_growth(acme: Accou
     add_usage(acme, [event(date(2026, 2, 1), "globex", 999)])
 
     with pytest.raises(UserError, match="has no usage in these days"):
-        simulate(acme, [on_demand("1")], growth=[UsageGrowth(metric="requests", quantity=Decimal(1))])
+        simulate(acme, [on_demand("1")], growth=[UsageGrowth(usage_metric="requests", quantity=Decimal(1))])
