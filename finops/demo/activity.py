@@ -110,7 +110,7 @@ SAMPLE_CALLS = (
     ),
     SampleCall(
         tool="listBudgets",
-        arguments={"status": ["exceeded", "warning"]},
+        arguments={"statuses": ["exceeded", "warning"]},
         page="budgets/",
         milliseconds=62,
         answer_bytes=2_600,

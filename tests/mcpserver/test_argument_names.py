@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
 import pytest
 from django.conf import settings
 
+from finops.alerts.events.event_types import EVENT_TYPES
+from finops.dashboards.widgets import CATALOGUE
 from finops.lib.renamed_fields import RENAMED_FIELDS
 from mcpserver.registry import Tool, registry
+from mcpserver.schema import arguments_schema
 from tests.conformance.requirements import requirement
 from tests.mcpserver.mcp_client import McpClient
 
@@ -60,6 +64,44 @@ def test_a_name_of_arguments_has_one_type_in_all_tools_which_is_documented() -> 
             types.setdefault(argument.name, {"text"})
 
     assert {name: {kind} for name, kind in documented().items()} == types
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [*(each.arguments for each in EVENT_TYPES.values()), *(each.config for each in CATALOGUE.values())],
+    ids=lambda kind: kind.__name__,
+)
+def test_arguments_of_events_and_settings_of_widgets_have_the_types_of_tools(
+    kind: type[msgspec.Struct],
+) -> None:
+    table = documented()
+    types = {name: type_of(schema) for name, schema in arguments_schema(kind)["properties"].items()}
+
+    assert {name: table[name] for name in types if name in table} == {
+        name: kind for name, kind in types.items() if name in table
+    }
+    for old, new in RENAMED_FIELDS:
+        assert not {old, new} <= types.keys()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        ("listBudgets", {"status": ["ok"]}, 'listBudgets has no argument "status". It is called "statuses".'),
+        ("listBudgets", {"scope": "team"}, 'listBudgets has no argument "scope". It is called "scopes".'),
+        ("listChangeEvents", {"scope": {"service": ["EC2"]}}, 'no argument "scope". It is called "filters".'),
+        ("listAlertSubscriptions", {"trigger": "budget"}, 'argument "trigger". It is called "triggers".'),
+        (
+            "simulateCost",
+            {"growth": [{"metric": "requests", "quantity": 1}]},
+            'growth[0] has no field "metric". It is called "usage_metric".',
+        ),
+    ],
+)
+def test_the_form_of_another_type_is_refused_with_its_name(
+    mcp_client: McpClient, tool: str, arguments: dict[str, Any], problem: str
+) -> None:
+    assert problem in mcp_client.problem(tool, **arguments)
 
 
 def test_no_tool_or_prompt_has_an_old_name_beside_the_new_one() -> None:

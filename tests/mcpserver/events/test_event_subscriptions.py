@@ -141,6 +141,42 @@ def test_an_invalid_value_is_refused(
     assert not EventSubscription.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"budget": "Cluod"}, "budget: 'Cluod' does not exist. Nearest: 'Cloud'"),
+        ({"budget_id": 1}, 'no argument "budget_id". It is called "budget".'),
+    ],
+)
+def test_an_unknown_budget_and_the_old_name_of_its_argument_are_refused(
+    acme: Account, mcp_client: McpClient, callback: Callback, arguments: dict[str, Any], problem: str
+) -> None:
+    create_budget(acme, "Cloud", 400)
+
+    error = mcp_client.error(
+        "events/subscribe", subscription("budget.threshold_reached", callback, arguments)
+    )
+
+    assert error["code"] == -32602
+    assert problem in error["message"]
+
+
+def test_a_budget_by_name_and_by_id_is_one_subscription_which_ends_by_id_after_its_deletion(
+    acme: Account, mcp_client: McpClient, callback: Callback
+) -> None:
+    budget = create_budget(acme, "Cloud", 400)
+    by_name = subscribe(mcp_client, "budget.threshold_reached", callback, budget="cloud")
+    by_id = subscribe(mcp_client, "budget.threshold_reached", callback, budget=budget.pk)
+    pk = budget.pk
+    budget.delete()
+
+    params = subscription("budget.threshold_reached", callback, {"budget": pk})
+    mcp_client.result("events/unsubscribe", params)
+
+    assert by_name["id"] == by_id["id"]
+    assert not EventSubscription.objects.exists()
+
+
 def test_subscribing_again_renews_the_one_subscription(
     acme: Account, mcp_client: McpClient, callback: Callback
 ) -> None:
