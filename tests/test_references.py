@@ -44,7 +44,7 @@ aws_created_by claude_code cleartokens cost_report created_by createsuperuser de
 exc_info execute_wrappers invalid_deflate invalid_zstd jti like_first lines_of_code log_min_duration_statement multiLine node_modules null
 omit_defaults openid pass_fds preexec_fn rename_cols reverse sd_listen_fds SequenceMatcher service_description
 session_data sockaddr_un tcp_info token_uri usage_key use_ssl user_name userPrincipalName outputSchema listChanged
-BILLED_PROJECT BILLEDCOST a acme berlin env lines_before billed_cost_before no not_ ps ss test_it top x_ x_Bad
+BILLED_PROJECT BILLEDCOST a acme berlin env lines_before billed_cost_before msg_type no not_ ps ss test_it top x_ x_Bad
 """
 OF_LIBRARIES = ("AWS_", "BOTOCORE_", "OPENMETER_", "OTEL_", "pg_")
 KNOWN = frozenset([*dir(builtins), *OTHERS.split()])

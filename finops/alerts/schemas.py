@@ -15,8 +15,8 @@ TriggerName = Literal["budget", "anomaly", "digest"]
 
 
 class SubscriptionsQuery(msgspec.Struct, frozen=True, kw_only=True):
-    triggers: list[TriggerName] = []
-    channel: Annotated[int | str | None, Meta(description="Name or ID, from listAlertChannels.")] = None
+    triggers: Annotated[list[TriggerName], Meta(description="Empty: all.")] = []
+    channel: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     budget: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: str = ""
@@ -26,8 +26,8 @@ DeliveryStatusName = Literal["waiting", "delivered", "failed"]
 
 
 class DeliveriesQuery(msgspec.Struct, frozen=True, kw_only=True):
-    statuses: list[DeliveryStatusName] = []
-    channel: Annotated[int | str | None, Meta(description="Name or ID, from listAlertChannels.")] = None
+    statuses: Annotated[list[DeliveryStatusName], Meta(description="Empty: all.")] = []
+    channel: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     include_tests: Annotated[bool, Meta(description="Include test messages.")] = True
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: str = ""

@@ -27,7 +27,7 @@ class ForecastQuery(UrlQuery, frozen=True, kw_only=True):
         ForecastPeriod,
         Meta(description=("Current month, quarter or year to its end, or next_days from today.")),
     ] = "month"
-    days: Annotated[int, Meta(description="Number of days; only with next_days.", ge=1, le=MAX_DAYS)] = 30
+    days: Annotated[int, Meta(description="Only with next_days.", ge=1, le=MAX_DAYS)] = 30
     granularity: Annotated[Granularity, Meta(description="Also returns the totals as a series.")] = "none"
     group_by: Annotated[list[str], Meta(description="One dimension.", max_length=MAX_GROUPS)] = []
     basis: Annotated[BasisName | None, Meta(description="Default: the account's planning basis.")] = None

@@ -22,8 +22,8 @@ ScopeName = Literal["account", "cost_source", "team", "cost_tag"]
 
 
 class BudgetsQuery(msgspec.Struct, frozen=True, kw_only=True):
-    statuses: list[StatusName] = []
-    scopes: list[ScopeName] = []
+    statuses: Annotated[list[StatusName], Meta(description="Empty: all.")] = []
+    scopes: Annotated[list[ScopeName], Meta(description="Empty: all.")] = []
     limit: Annotated[int, Meta(ge=1, le=50)] = 50
     cursor: str = ""
 

@@ -24,10 +24,8 @@ class ChangeEventsQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     start_date: date | None = None
     end_date: date | None = None
-    kinds: Annotated[list[KindName], Meta(description="Default: all.")] = []
-    filters: Annotated[
-        list[CostFilter], Meta(description="On their scope; as querySpend.", max_length=MAX_FILTERS)
-    ] = []
+    kinds: Annotated[list[KindName], Meta(description="Empty: all.")] = []
+    filters: Annotated[list[CostFilter], Meta(description="On their scope.", max_length=MAX_FILTERS)] = []
     limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT)] = 20
     cursor: str = ""
 

@@ -104,11 +104,11 @@ class CreateAlertSubscriptionArguments(msgspec.Struct, frozen=True, kw_only=True
     budget: Annotated[int | str | None, Meta(description="For trigger budget: name or ID.")] = None
     thresholds: Annotated[list[int], Meta(description="Percent of the budget. Default: 80, 100.")] = []
     measure: Annotated[
-        Literal["actual", "forecast"] | None, Meta(description="Compared with thresholds. Default: actual.")
+        Literal["actual", "forecast"] | None, Meta(description="Of thresholds. Default: actual.")
     ] = None
-    scope: Annotated[
-        ScopeName | None, Meta(description=("For anomalies. Default: from the fields below, or account."))
-    ] = None
+    scope: Annotated[ScopeName | None, Meta(description=("For anomalies. Default: by the fields below."))] = (
+        None
+    )
     cost_source: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     team: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     cost_tag: Annotated[int | str | None, Meta(description="Key or ID.")] = None

@@ -66,9 +66,7 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
     team: Annotated[int | str | None, Meta(description="Name or ID.")] = None
     cost_tag: Annotated[int | str | None, Meta(description="Key or ID, with cost_tag_value.")] = None
     cost_tag_value: Annotated[str, Meta(description="See queryCostTag.")] = ""
-    warning_percent: Annotated[
-        int, Meta(description="Percent of the amount for status warning.", ge=1, le=100)
-    ] = 80
+    warning_percent: Annotated[int, Meta(description="Percent for status warning.", ge=1, le=100)] = 80
     amounts: Annotated[
         dict[date, Decimal],
         Meta(description='Of single periods, by first day: {"2026-12-01": 900}.'),

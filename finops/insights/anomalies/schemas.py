@@ -28,7 +28,7 @@ class AnomaliesQuery(CostScope, frozen=True, kw_only=True):
     end_date: date | None = None
     minimum_impact: Annotated[Decimal | None, Meta(description="Up or down, in whole currency units.")] = None
     currency: Annotated[str, Meta(description="Default: all.")] = ""
-    search: Annotated[str, Meta(description="Searches service, source, cause and note.")] = ""
+    search: Annotated[str, Meta(description="In service, source, cause and note.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: str = ""
 

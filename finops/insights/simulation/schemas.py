@@ -27,7 +27,7 @@ class UsageGrowth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     percent: Annotated[Decimal | None, Meta(description="-100 to 10000.")] = None
     dimension: str = ""
     values: list[str] = []
-    usage_metric: Annotated[str, Meta(description="Grows as this usage metric to quantity.")] = ""
+    usage_metric: Annotated[str, Meta(description="Grows as this metric to quantity.")] = ""
     quantity: Annotated[Decimal | None, Meta(description="Of usage_metric.")] = None
 
 

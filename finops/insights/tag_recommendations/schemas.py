@@ -26,7 +26,7 @@ MAX_LIMIT = 40
 
 class TagRecommendationsQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
-    kinds: Annotated[list[Kind], Meta(description="Default: all.")] = []
+    kinds: Annotated[list[Kind], Meta(description="Empty: all.")] = []
     limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT)] = 20
 
 
