@@ -5,8 +5,9 @@ FROM ${BASE} AS build
 WORKDIR /srv/finops
 ENV PATH=/srv/finops/.venv/bin:$PATH PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 \
     NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
-COPY requirements.txt ./
-RUN python3 -m venv .venv && pip install --quiet --requirement requirements.txt
+COPY requirements.txt requirements-embedded.txt requirements-extras.txt ./
+RUN python3 -m venv .venv \
+    && pip install --quiet -r requirements.txt -r requirements-embedded.txt -r requirements-extras.txt
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --loglevel=error
 COPY . .

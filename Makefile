@@ -129,12 +129,12 @@ $(BIN)/python:
 	@echo "Making $(VENV) with $$($(PYTHON) --version) …"
 	@$(PYTHON) -m venv $(VENV)
 
-$(RUN_READY): requirements.txt | $(BIN)/python
-	@echo "Installing requirements.txt (once, about a minute) …"
-	@$(BIN)/python -m pip install -qq -r requirements.txt
+$(RUN_READY): requirements.txt requirements-embedded.txt | $(BIN)/python
+	@echo "Installing requirements.txt and requirements-embedded.txt (once, about a minute) …"
+	@$(BIN)/python -m pip install -qq -r requirements.txt -r requirements-embedded.txt
 	@touch $@
 
-$(DEV_READY): requirements-dev.txt requirements-spark.txt requirements.txt | $(BIN)/python
+$(DEV_READY): $(filter-out $(HOSTS_FILES),$(wildcard requirements*.txt)) | $(BIN)/python
 	@echo "Installing requirements-dev.txt (once, about a minute) …"
 	@$(BIN)/python -m pip install -qq -r requirements-dev.txt
 	@touch $(RUN_READY) $@

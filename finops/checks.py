@@ -21,6 +21,7 @@ from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from finops import environment
+from finops.lib.extras import MissingExtra, require_extra
 from finops.lib.telemetry import metrics
 from finops.worker.queues import CONNECTIONS as WORKER_CONNECTIONS
 
@@ -160,6 +161,23 @@ def check_metrics_address(**kwargs: Any) -> list[CheckMessage]:
     except ValueError as error:
         return [Error(str(error), hint="Write it as 0.0.0.0:9464 or [::]:9464.", id="finops.E013")]
     return []
+
+
+@register(TAG)
+def check_extras(**kwargs: Any) -> list[CheckMessage]:
+    """In every environment: a setting whose package is not installed must not look as if it worked."""
+    needed = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": settings.TRACES_URL,
+        "SENTRY_DSN": settings.SENTRY_DSN,
+        "Encryption of backups": settings.BACKUP_KEY,
+    }
+    errors: list[CheckMessage] = []
+    for subject in (subject for subject, value in needed.items() if value):
+        try:
+            require_extra(subject)
+        except MissingExtra as error:
+            errors.append(Error(error.message, id="finops.E022"))
+    return errors
 
 
 @register(TAG)

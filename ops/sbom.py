@@ -1,6 +1,6 @@
 """`make sbom`: software bills of materials (CycloneDX) of what production runs, in `var/sbom/`.
 
-`python.cdx.json` has the packages of requirements.txt with all that they need, and none of the development tools beside them;
+`python.cdx.json` has the packages of requirements.txt and of the files for extras and embedded programs, with all that they need, and none of the development tools beside them;
 `spark.cdx.json` those of requirements-spark.txt; `npm.cdx.json` what pages load, as npm writes it. Fails for a component whose
 license is not allowed (ops/licenses.py).
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from packaging.utils import canonicalize_name
 
 from ops import licenses
 
-REQUIREMENTS = Path(__file__).parent.parent / "requirements.txt"
-SPARK_REQUIREMENTS = REQUIREMENTS.with_name("requirements-spark.txt")
+_ROOT = Path(__file__).parent.parent
+REQUIREMENTS = [_ROOT / f"requirements{part}.txt" for part in ("", "-embedded", "-extras")]
+SPARK_REQUIREMENTS = [_ROOT / "requirements-spark.txt"]
 
 
 def required_packages(requirements: Iterable[Requirement]) -> set[str]:
@@ -44,7 +45,7 @@ def required_packages(requirements: Iterable[Requirement]) -> set[str]:
     return {name for name, _ in seen}
 
 
-def python_sbom(requirements: Path = REQUIREMENTS) -> dict[str, Any]:
+def python_sbom(requirements: Sequence[Path] = REQUIREMENTS) -> dict[str, Any]:
     command = [
         sys.executable,
         "-m",
@@ -55,7 +56,7 @@ def python_sbom(requirements: Path = REQUIREMENTS) -> dict[str, Any]:
         "--no-validate",
     ]
     bom: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    names = required_packages(_read(requirements))
+    names = required_packages(line for path in requirements for line in read_requirements(path))
     bom["components"] = [each for each in bom["components"] if canonicalize_name(each["name"]) in names]
     references = {each["bom-ref"] for each in bom["components"]}
     bom["dependencies"] = [
@@ -66,7 +67,7 @@ def python_sbom(requirements: Path = REQUIREMENTS) -> dict[str, Any]:
     return bom
 
 
-def _read(requirements: Path) -> list[Requirement]:
+def read_requirements(requirements: Path) -> list[Requirement]:
     lines = (line.split(" #")[0].strip() for line in requirements.read_text().splitlines())
     return [Requirement(line) for line in lines if line and not line.startswith("#")]
 

@@ -95,10 +95,13 @@ def test_no_file_names_a_package_registry() -> None:
     assert places == []
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "requirements-spark.txt"])
+REQUIREMENTS = ("", "-dev", "-embedded", "-extras", "-spark")
+
+
+@pytest.mark.parametrize("name", [f"requirements{part}.txt" for part in REQUIREMENTS])
 def test_every_requirement_is_pinned_and_says_why(name: str) -> None:
     pinned = re.compile(r"^[a-z0-9-]+(\[[a-z0-9,]+\])?==\S+ +# \S.{7,}$")
-    included = ("-r requirements.txt", "-r requirements-spark.txt")
+    included = [f"-r requirements{part}.txt" for part in REQUIREMENTS]
     lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
     assert [line for line in lines if not pinned.match(line) and line not in included] == []
 

@@ -11,11 +11,12 @@ from typing import Final
 from django.contrib.sessions.backends.base import SessionBase
 from django.db import transaction
 
-from accounts.sso import oidc, saml
+from accounts.sso import oidc
 from accounts.sso.claims import Claims, SignInRefusal
 from accounts.sso.models import IdentityAssertion, IdentityProvider, SamlAssertion, SignInAttempt
 from accounts.sso.secrets import seal_state, unseal_state
 from finops.lib import clock
+from finops.lib.extras import require_extra
 
 LIFETIME: Final = timedelta(minutes=10)
 SESSION_KEY: Final = "sign_in_attempts"
@@ -26,8 +27,7 @@ def begin_sign_in(*, provider: IdentityProvider, session: SessionBase, next_url:
     """Start an attempt and return the provider's URL for the redirect. Raises UserError if the provider does not
     answer."""
     token = secrets.token_urlsafe(32)
-    is_oidc = provider.protocol == IdentityProvider.Protocol.OIDC
-    url, state = oidc.begin(provider, token) if is_oidc else saml.begin(provider, token)
+    url, state = _begin(provider, token)
     SignInAttempt.objects.create(
         provider=provider,
         token_digest=_digest(token),
@@ -37,6 +37,15 @@ def begin_sign_in(*, provider: IdentityProvider, session: SessionBase, next_url:
     )
     session[SESSION_KEY] = [*session.get(SESSION_KEY, [])[-4:], token]
     return url
+
+
+def _begin(provider: IdentityProvider, token: str) -> tuple[str, dict[str, str]]:
+    if provider.protocol == IdentityProvider.Protocol.OIDC:
+        return oidc.begin(provider, token)
+    require_extra("SAML")
+    from accounts.sso import saml
+
+    return saml.begin(provider, token)
 
 
 def is_of_browser(token: str, session: SessionBase) -> bool:

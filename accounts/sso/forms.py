@@ -13,11 +13,12 @@ from django.core.exceptions import ValidationError
 
 from accounts.models import Account, OAuthConnection, Role
 from accounts.reader_limits import FIELD, add_limit_field, limit_of_provider
-from accounts.sso import oidc, saml
+from accounts.sso import oidc
 from accounts.sso.models import IdentityProvider
 from accounts.sso.services import team_names
 from accounts.sso.trust import TRUST_FIELDS
 from finops.lib.errors import UserError
+from finops.lib.extras import require_extra
 
 OF_MEMBERS = ("groups_attribute", "default_role", "creates_people", "requires_factor_claim")
 """Fields that a provider of the whole service does not have, because it adds no members."""
@@ -170,6 +171,9 @@ class SamlForm(_ProviderForm):
         cleaned = dict(super().clean() or {})
         if metadata := cleaned.get("metadata"):
             try:
+                require_extra("SAML")
+                from accounts.sso import saml
+
                 cleaned.update(saml.read_metadata(metadata))
             except UserError as error:
                 raise ValidationError({"metadata": error.message}) from error

@@ -1,4 +1,5 @@
-"""SAML 2.0 as a service provider: a signed assertion for this request, used once. IdP-initiated sign-in is refused."""
+"""SAML 2.0 as a service provider: a signed assertion for this request, used once. IdP-initiated sign-in is refused.
+Imported where SAML is used: its library is an extra."""
 
 from __future__ import annotations
 
@@ -7,10 +8,6 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import xmlsec
-from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
-from django.conf import settings
-from django.urls import reverse
 from lxml import etree
 from onelogin.saml2.auth import OneLogin_Saml2_Auth
 from onelogin.saml2.constants import OneLogin_Saml2_Constants
@@ -21,6 +18,7 @@ from onelogin.saml2.xml_utils import OneLogin_Saml2_XML
 
 from accounts.sso.claims import Claims, SignInRefusal, as_texts
 from accounts.sso.models import IdentityProvider, SamlAssertion
+from accounts.sso.saml_settings import acs_url, metadata_url
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -61,15 +59,6 @@ _SECOND_FACTOR: Final = frozenset(
         "urn:oasis:names:tc:SAML:2.0:ac:classes:MobileTwoFactorUnregistered",
     ]
 )
-
-
-def metadata_url(provider: IdentityProvider) -> str:
-    """Return the metadata URL, which is also the service provider's entity ID: one for each provider."""
-    return settings.PUBLIC_URL + reverse("sso_saml_metadata", args=[provider.public_id])
-
-
-def acs_url(provider: IdentityProvider) -> str:
-    return settings.PUBLIC_URL + reverse("sso_saml_acs", args=[provider.public_id])
 
 
 def begin(provider: IdentityProvider, token: str) -> tuple[str, dict[str, str]]:
@@ -121,26 +110,6 @@ def read_metadata(xml: str) -> dict[str, str]:
         "sign_on_url": url,
         "certificates": "\n".join(_as_pem(key) for key in keys),
     }
-
-
-def check_settings(provider: IdentityProvider) -> None:
-    """Raises UserError for an unreadable or expired certificate and an invalid sign-on URL."""
-    parts = urlsplit(provider.sign_on_url)
-    if parts.scheme not in ("https", "http") or not parts.hostname:
-        raise UserError("Sign-on URL: enter the full https:// URL.", field="sign_on_url")
-    if parts.scheme == "http" and settings.PRODUCTION:
-        raise UserError("Sign-on URL: it must begin with https://.", field="sign_on_url")
-    try:
-        certificates = x509.load_pem_x509_certificates(provider.certificates.encode())
-    except (ValueError, UnsupportedAlgorithm) as error:
-        raise UserError(
-            "Certificates: enter X.509 certificates in PEM form.", field="certificates"
-        ) from error
-    if all(each.not_valid_after_utc <= clock.now() for each in certificates):
-        raise UserError(
-            "Certificates: every certificate has expired. Copy the provider's current one.",
-            field="certificates",
-        )
 
 
 def _as_pem(key: str) -> str:

@@ -13,7 +13,7 @@ from accounts.models import Account
 from accounts.reader_limits import assign_limit
 from accounts.scoping import account_scope, lock_account
 from accounts.services.mails import mail_sign_on_change
-from accounts.sso import oidc, saml
+from accounts.sso import oidc, saml_settings
 from accounts.sso.assertion_clients import (
     end_assertion_connections,
     end_assertion_tokens,
@@ -113,7 +113,7 @@ def save_provider(
     _set_client_secret(provider, before, client_secret)
     provider.full_clean()
     if provider.protocol == IdentityProvider.Protocol.SAML:
-        saml.check_settings(provider)
+        saml_settings.check_settings(provider)
     provider.save()
     if before is not None and before.issuer != provider.issuer:
         _unlink_people(provider, actor)
@@ -323,7 +323,7 @@ def test_connection(provider: IdentityProvider) -> None:
     if provider.protocol == IdentityProvider.Protocol.OIDC:
         oidc.test_client(provider)
     else:
-        saml.check_settings(provider)
+        saml_settings.check_settings(provider)
 
 
 def provider_urls(provider: IdentityProvider) -> list[tuple[str, str]]:
@@ -331,8 +331,8 @@ def provider_urls(provider: IdentityProvider) -> list[tuple[str, str]]:
     if provider.protocol == IdentityProvider.Protocol.OIDC:
         return [("Redirect URI", oidc.redirect_uri(provider))]
     return [
-        ("ACS URL", saml.acs_url(provider)),
-        ("Entity ID and metadata URL", saml.metadata_url(provider)),
+        ("ACS URL", saml_settings.acs_url(provider)),
+        ("Entity ID and metadata URL", saml_settings.metadata_url(provider)),
     ]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from finops.backup.errors import BackupError, DamagedObject
+from finops.lib.extras import MissingExtra, require_extra
 
 PLAIN: Final = "plain"
 _IDENTITY, _RECIPIENT = "AGE-SECRET-KEY-1", "age1"
@@ -40,7 +41,7 @@ class Encryption:
         if not self.recipient:
             shutil.copyfileobj(source, into, 2**20)
             return
-        import pyrage  # imported only when there is a key
+        import pyrage
 
         pyrage.encrypt_io(source, into, [pyrage.x25519.Recipient.from_str(self.recipient)])
 
@@ -64,6 +65,7 @@ def encryption_of(key: str) -> Encryption:
     keys = [line for line in lines if line and not line.startswith("#")]
     if not keys:
         return Encryption()
+    _require_age()
     import pyrage
 
     try:
@@ -89,8 +91,17 @@ def key_file(path: str) -> Encryption:
 
 
 def new_key() -> tuple[str, str]:
-    """Return a new identity, and its recipient."""
+    """Return a new identity, and its recipient. Raises BackupError."""
+    _require_age()
     import pyrage
 
     identity = pyrage.x25519.Identity.generate()
     return str(identity), str(identity.to_public())
+
+
+def _require_age() -> None:
+    """Raises BackupError. The package is an extra, imported only when there is a key."""
+    try:
+        require_extra("Encryption of backups")
+    except MissingExtra as error:
+        raise BackupError(error.message) from error

@@ -24,6 +24,7 @@ from finops.connections.transports.azure_blob import AzureBlobBucket
 from finops.connections.transports.http import HttpApi, path_part
 from finops.connections.transports.rest_bucket import BearerToken, RestCredential
 from finops.lib import clock
+from finops.lib.extras import require_extra
 
 SCOPE: Final = "https://storage.azure.com/.default"
 _CLOUDS: Final = {
@@ -268,6 +269,7 @@ class ServerIdentity(BearerToken):
         self._client_id, self._scope = client_id, scope
 
     def _sign_in(self) -> tuple[str, float]:
+        require_extra("This server's identity in Azure")
         from azure.core.exceptions import AzureError
         from azure.identity import (
             ChainedTokenCredential,

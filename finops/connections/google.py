@@ -21,6 +21,7 @@ from finops.connections.pattern_files import FilesFolder
 from finops.connections.transports.gcs import CONNECTOR, SCOPE, GcsBucket
 from finops.connections.transports.rest_bucket import BearerToken, RestCredential
 from finops.connections.vendor_apis.service_account import GoogleServiceAccount
+from finops.lib.extras import require_extra
 
 TOKEN_SECONDS: Final = 3_600
 RECOMMENDATIONS_STEP: Final = SetupStep(
@@ -118,6 +119,7 @@ class GoogleServerIdentity(BearerToken):
         self._scope = scope
 
     def _sign_in(self) -> tuple[str, float]:
+        require_extra("This server's identity at Google Cloud")
         import google.auth
         from google.auth.exceptions import GoogleAuthError
         from google.auth.transport.requests import Request

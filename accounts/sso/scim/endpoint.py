@@ -25,14 +25,12 @@ from accounts.key_endpoint import (
     exception_handler,
 )
 from accounts.scoping import account_scope
-from accounts.sso.scim.errors import ScimRefusal
+from accounts.sso.scim.errors import ERROR_SCHEMA, MEDIA_TYPE, ScimRefusal
 from accounts.sso.scim.resources import POLICY
 from accounts.sso.scim.tokens import PREFIX, ScimCredential, authenticate_scim_token, note_use
 from finops.lib.errors import INVALID_JSON, UserError
 from finops.lib.push_body import BodyLimit, PushError, read_body
 
-MEDIA_TYPE: Final = "application/scim+json"
-ERROR_SCHEMA: Final = "urn:ietf:params:scim:api:messages:2.0:Error"
 _BODY: Final = BodyLimit(1024**2, advice="send the members of a group in parts, with PATCH")
 _SCIM_TYPES: Final = frozenset(
     [

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from finops.lib.errors import UserError
+
+MEDIA_TYPE: Final = "application/scim+json"
+ERROR_SCHEMA: Final = "urn:ietf:params:scim:api:messages:2.0:Error"
 
 
 class ScimRefusal(UserError):

@@ -17,6 +17,7 @@ from accounts.models import Account
 from accounts.sso.models import IdentityProvider, ScimToken
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.extras import require_extra
 
 PREFIX: Final = "fscm_"
 MAX_TOKENS: Final = 2
@@ -56,8 +57,9 @@ def create_scim_token(
     *, provider: IdentityProvider, actor: Actor, living: int | None = None
 ) -> tuple[ScimToken, str]:
     """Create a token and return it with its plaintext, which is not stored. `living` is the number of valid tokens
-    that the caller expects. Raises UserError for another number, for a provider of the whole service, and beyond two
+    that the caller expects. Raises UserError without the package for SCIM, for another number, for a provider of the whole service, and beyond two
     valid tokens."""
+    require_extra("SCIM")
     account = _account_of(provider)
     IdentityProvider.objects.select_for_update().get(pk=provider.pk)
     count = living_tokens(provider).count()

@@ -1,16 +1,19 @@
-"""URLs of /scim/v2/<provider>/. Views are imported with the first request, because they import pydantic. The last
+"""URLs of /scim/v2/<provider>/. Views are imported with the first request, because they import pydantic; it is an extra. The last
 pattern matches every other path."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import path, re_path
 
 from accounts.sso.models import IdentityProvider
+from accounts.sso.scim.errors import ERROR_SCHEMA, MEDIA_TYPE
+from finops.lib.extras import MissingExtra, require_extra
 
 
 def base_url(provider: IdentityProvider) -> str:
@@ -20,10 +23,15 @@ def base_url(provider: IdentityProvider) -> str:
 
 def _view(name: str, **options: Any) -> Callable[..., HttpResponse]:
     def view(request: HttpRequest, **arguments: Any) -> HttpResponse:
+        try:
+            require_extra("SCIM")
+        except MissingExtra as error:
+            answer = {"schemas": [ERROR_SCHEMA], "status": "501", "detail": error.message}
+            return JsonResponse(answer, status=HTTPStatus.NOT_IMPLEMENTED, content_type=MEDIA_TYPE)
         from accounts.sso.scim import views
 
-        answer: HttpResponse = getattr(views, name).as_view(**options)(request, **arguments)
-        return answer
+        response: HttpResponse = getattr(views, name).as_view(**options)(request, **arguments)
+        return response
 
     return view
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
@@ -22,13 +23,14 @@ from accounts.audit import Actor
 from accounts.forms import FormErrors
 from accounts.models import SecurityEvent, User
 from accounts.security.services import record
-from accounts.sso import attempts, oidc, saml
+from accounts.sso import attempts, oidc
 from accounts.sso.claims import Claims, SignInRefusal
 from accounts.sso.enforcement import METHOD
 from accounts.sso.models import IdentityProvider
 from accounts.sso.queries import domain_of, provider_of_email, service_providers
 from accounts.sso.sign_in import check_active, person_of
 from finops.lib.errors import UserError
+from finops.lib.extras import MissingExtra, require_extra
 
 Protocol = IdentityProvider.Protocol
 
@@ -142,6 +144,9 @@ def saml_acs(request: HttpRequest, public_id: str) -> HttpResponse:
         provider = attempt.provider
         if str(provider.public_id) != str(public_id) or provider.protocol != Protocol.SAML:
             raise SignInRefusal("This response is from another identity provider.")
+        require_extra("SAML")
+        from accounts.sso import saml
+
         claims = saml.finish(provider, request.POST.get("SAMLResponse", ""), attempts.state_of(attempt))
         attempts.keep_claims(attempt, claims)
     except UserError as error:
@@ -168,6 +173,12 @@ def saml_metadata(request: HttpRequest, public_id: str) -> HttpResponse:
     provider = _provider(public_id)
     if provider.protocol != Protocol.SAML:
         raise Http404("no such provider")
+    try:
+        require_extra("SAML")
+    except MissingExtra as error:
+        return HttpResponse(error.message, content_type="text/plain", status=HTTPStatus.NOT_IMPLEMENTED)
+    from accounts.sso import saml
+
     return HttpResponse(saml.service_metadata(provider), content_type="application/samlmetadata+xml")
 
 

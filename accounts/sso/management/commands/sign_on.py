@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.audit import Actor
-from accounts.sso import oidc, saml
+from accounts.sso import oidc, saml_settings
 from accounts.sso.models import IdentityProvider
 from accounts.sso.services import (
     add_domain,
@@ -24,6 +24,7 @@ from accounts.sso.services import (
     test_connection,
 )
 from finops.lib.errors import UserError
+from finops.lib.extras import require_extra
 
 ACTOR = Actor.command("sign_on")
 _CHANGES = {"delete": delete_provider, "disable": disable_provider, "enable": enable_provider}
@@ -96,12 +97,15 @@ class Command(BaseCommand):
             secret = os.environ.get(options["secret_variable"], "") if options["secret_variable"] else None
             urls = [oidc.redirect_uri(row)]
         else:
+            require_extra("SAML")
+            from accounts.sso import saml
+
             xml = Path(options["metadata"]).read_text(encoding="utf-8")
             row, secret = (
                 IdentityProvider(protocol="saml", name=options["name"], **saml.read_metadata(xml)),
                 None,
             )
-            urls = [saml.acs_url(row), saml.metadata_url(row)]
+            urls = [saml_settings.acs_url(row), saml_settings.metadata_url(row)]
         save_provider(provider=row, actor=ACTOR, client_secret=secret)
         self.stdout.write(f"Added {row.name}: {row.public_id}\nEnter at the provider: {' '.join(urls)}")
 
