@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
@@ -30,14 +29,13 @@ KEY = "age1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"
 
 
 @pytest.fixture
-def _plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """No extra is found."""
 
     def find_spec(name: str) -> ModuleSpec | None:
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(extras, "find_spec", find_spec)
-    yield
 
 
 @pytest.mark.parametrize("subject", EXTRAS)
