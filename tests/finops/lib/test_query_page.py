@@ -28,7 +28,7 @@ class TreePage(QueryPage[Any, TreeQuery, list[str]]):
     def answer(self, query: TreeQuery) -> list[str]:
         if query.kind == "fern":
             raise UserError("A fern is no tree.")
-        return [query.kind] * min(query.top, 12)
+        return [query.kind] * min(query.limit, 12)
 
     def result(self, query: TreeQuery, answer: list[str]) -> dict[str, Any]:
         return {"count": len(answer)}
@@ -62,19 +62,19 @@ def get(params: dict[str, Any], *, htmx: bool = False) -> Any:
 
 def test_the_whole_page_has_the_choices_of_the_form() -> None:
     assert get({}).content == b"Kinds: oak, ash. 10"
-    assert get({"kind": "ash", "top": "3"}).content == b"Kinds: oak, ash. 3"
+    assert get({"kind": "ash", "limit": "3"}).content == b"Kinds: oak, ash. 3"
 
 
 def test_htmx_gets_the_result_alone_and_the_question_for_the_address_bar() -> None:
-    answer = get({"kind": "ash", "top": "3", "unknown": "x"}, htmx=True)
+    answer = get({"kind": "ash", "limit": "3", "unknown": "x"}, htmx=True)
 
     assert answer.content == b"result: 3"
-    assert answer["HX-Push-Url"] == "/trees/?period=last_30_days&kind=ash&top=3"
+    assert answer["HX-Push-Url"] == "/trees/?period=last_30_days&kind=ash&limit=3"
 
 
 @pytest.mark.parametrize(
     ("params", "error"),
-    [({"kind": "fern"}, b"A fern is no tree."), ({"top": "many"}, b"top: Expected `int`, got `str`.")],
+    [({"kind": "fern"}, b"A fern is no tree."), ({"limit": "many"}, b"top: Expected `int`, got `str`.")],
 )
 def test_a_bad_question_is_400_with_what_to_mend(params: dict[str, str], error: bytes) -> None:
     page, part = get(params), get(params, htmx=True)
