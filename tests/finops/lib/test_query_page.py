@@ -17,7 +17,7 @@ from finops.lib.url_query import UrlQuery
 class TreeQuery(UrlQuery, frozen=True, kw_only=True):
     period: str | None = None
     kind: str = ""
-    top: int = 10
+    limit: int = 10
 
 
 class TreePage(QueryPage[Any, TreeQuery, list[str]]):
@@ -74,7 +74,7 @@ def test_htmx_gets_the_result_alone_and_the_question_for_the_address_bar() -> No
 
 @pytest.mark.parametrize(
     ("params", "error"),
-    [({"kind": "fern"}, b"A fern is no tree."), ({"limit": "many"}, b"top: Expected `int`, got `str`.")],
+    [({"kind": "fern"}, b"A fern is no tree."), ({"limit": "many"}, b"limit: Expected `int`, got `str`.")],
 )
 def test_a_bad_question_is_400_with_what_to_mend(params: dict[str, str], error: bytes) -> None:
     page, part = get(params), get(params, htmx=True)
